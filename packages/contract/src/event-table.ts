@@ -4,23 +4,19 @@ import { STOP_REASONS } from "./inference.ts";
 import * as s from "./schema/all.ts";
 import type { Fits } from "./schema/type.ts";
 import { type Schema, validateSync } from "./schema.ts";
-import { mediaListSchema, messageSchema, toolResultSchema } from "./store/message-schema.ts";
+import { messageSchema } from "./store/message-schema.ts";
 import {
   adapterSchema,
-  countSchema,
-  dispatchIdSchema,
-  messageIdSchema,
   modelUsageSchema,
-  nonBlankSchema,
   originSchema,
   persistedStateSchema,
-  positionSchema,
   runModeSchema,
   runPlaceSchema,
   ticketSchema,
-  timeSchema,
   usageSchema,
-} from "./store/schemas.ts";
+} from "./store/record-pieces.ts";
+import { countSchema, dispatchIdSchema, messageIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./store/schemas.ts";
+import { mediaListSchema, toolResultSchema } from "./store/tool-result-schema.ts";
 import {
   jsonObjectSchema,
   jsonValueSchema,

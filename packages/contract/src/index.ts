@@ -151,8 +151,8 @@ export {
   type RunOptions,
   type RunProjection,
   type RunRecord,
-  runIdentity,
 } from "./run.ts";
+export { runIdentity } from "./run-identity.ts";
 export { openTicketsOf, ticketIdsOf } from "./run-tickets.ts";
 export { type FailedAction, failedActionsSchema, type QueuedAction, queuedActionsSchema } from "./scheduled.ts";
 export { describeType, shorten } from "./schema/issue.ts";
@@ -179,6 +179,7 @@ export {
   CONCLUSIONS,
   canRunMove,
   errorTermination,
+  NATURAL_END,
   // Public: whoever shows runs has a word for each.
   RUN_STATUSES,
   type RunStatus,

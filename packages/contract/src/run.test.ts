@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { dispatchId, runId, threadId, toolCallId } from "./ids.ts";
-import { checkRunTransition, type RunRecord, runIdentity } from "./run.ts";
+import { checkRunTransition, type RunRecord } from "./run.ts";
+import { runIdentity } from "./run-identity.ts";
 import { runProjection, runRecord } from "./store/run-schema.ts";
 import { created, fullRun, R1, runs, T1, ticket } from "./store/test-records.ts";
 import { RUN_STATUSES } from "./termination.ts";

@@ -143,21 +143,6 @@ export type RunProjection = CreatedRun | RunningRun | WaitingRun | DoneRun;
 /** A stored run. `ordinal` counts the runs of a thread from 1; the store gives it at the first write and it breaks ties of time. */
 export type RunRecord = RunProjection & { readonly ordinal: number };
 
-export function runIdentity(run: RunProjection): RunIdentity {
-  const { threadId, runId, agentId, parentRunId, rootRunId, dispatchId, sessionId, traceParent } = run;
-  return {
-    threadId,
-    runId,
-    agentId,
-    ...run.activation.trace,
-    ...(parentRunId === undefined ? undefined : { parentRunId }),
-    ...(rootRunId === undefined ? undefined : { rootRunId }),
-    ...(dispatchId === undefined ? undefined : { dispatchId }),
-    ...(sessionId === undefined ? undefined : { sessionId }),
-    ...(traceParent === undefined ? undefined : { traceParent }),
-  };
-}
-
 /**
  * Throws `illegal_transition` unless a store may replace `before` with `after`: the status moves by the table, the run stays the same
  * run, and a done run stays as it is (writing it again unchanged is allowed, so that a retried commit is harmless).

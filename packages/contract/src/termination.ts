@@ -52,6 +52,9 @@ export type Termination =
       readonly code?: string;
     };
 
+/** One for all runs that end so. */
+export const NATURAL_END: Extract<Termination, { type: "natural-end" }> = Object.freeze({ type: "natural-end" });
+
 /** Any thrown value as the termination of the run that it ended. */
 export function errorTermination(thrown: unknown): Termination {
   if (AwakenError.is(thrown)) return { type: "error", message: thrown.message, code: thrown.code };

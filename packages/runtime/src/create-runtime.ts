@@ -1,4 +1,4 @@
-import { AwakenError, consoleLog, scopeId } from "@awaken/contract";
+import { type AwakenError, consoleLog, scopeId } from "@awaken/contract";
 import { PoolCache } from "./inference/pool/pool-cache.ts";
 import { plainNode } from "./mailbox/node.ts";
 import type { QueueWatcher } from "./mailbox/watchers.ts";
@@ -22,6 +22,7 @@ import { agentTools, namedTools, runtimePlugins } from "./runtime-plugins.ts";
 import { type ScopedRuntime, verbsOf } from "./runtime-verbs.ts";
 import type { Work } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
+import { checkOpen } from "./stream/closed.ts";
 import { uuidIds } from "./stream/ids.ts";
 
 export type { RuntimeInit } from "./runtime-init.ts";
@@ -106,7 +107,7 @@ const DISCOVERING: Work = { limit: "initializeMs", onAbort: "leave", name: () =>
 /** Until everything is open, nothing is said to be missing. */
 async function initialize({ bounds, closing }: RunParts, opened: OpenRegistry, remoteAgents: readonly RemoteAgentSource[]): Promise<void> {
   const { registry, resolver, plugins } = opened;
-  if (closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+  checkOpen(closing);
   const opening = plugins.open(registry.snapshot().registries.plugins.values());
   if (opening !== undefined) await bounds.wait(opening, INITIALIZING);
   if (remoteAgents.length > 0) {
@@ -146,7 +147,7 @@ function openRuntime(given: RuntimeInit, inMemory: PartsInit["inMemory"]): Runti
   return {
     ...verbsOf(parts, relays, mailbox),
     recover: async () => {
-      if (closing.signal.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+      checkOpen(closing.signal);
       await (await mailbox?.open())?.recover();
     },
     watch: (watcher) => mailbox?.watch(watcher) ?? (() => {}),

@@ -74,6 +74,8 @@ const KEPT: ReadonlySet<string> = new Set(Object.keys(DEFAULT_RETENTION));
 const isRetention = (value: unknown): boolean =>
   isJsonObject(value) && Object.entries(value).every(([name, ms]) => KEPT.has(name) && (ms === undefined || RULES.millis.is(ms)));
 
+const COUNT = partRule("a whole number above 0", (value) => Number.isSafeInteger(value) && Number(value) > 0);
+
 /** Registries check their entries themselves. */
 const OPTIONS: PartRules<RuntimeInit> = {
   providers: RULES.any,
@@ -95,12 +97,12 @@ const OPTIONS: PartRules<RuntimeInit> = {
   maxDelegationDepth: partRule("a whole number from 0", (value) => Number.isSafeInteger(value) && Number(value) >= 0),
   messageSink: RULES.code,
   messageDelivery: RULES.oneOf("outbox", "direct"),
-  maxRunningTasks: partRule("a whole number above 0", (value) => Number.isSafeInteger(value) && Number(value) > 0),
+  maxRunningTasks: COUNT,
   limits: partRule("an object", isJsonObject),
   workers: RULES.flag,
-  concurrency: partRule("a whole number above 0", (value) => Number.isSafeInteger(value) && Number(value) > 0),
+  concurrency: COUNT,
   leaseMs: partRule("milliseconds above 0", (value) => typeof value === "number" && Number.isFinite(value) && value > 0),
-  maxAttempts: partRule("a whole number above 0", (value) => Number.isSafeInteger(value) && Number(value) > 0),
+  maxAttempts: COUNT,
   yieldBefore: partRule("a time in ms since 1970, or a function that gives it", (value) =>
     typeof value === "number" ? Number.isFinite(value) : typeof value === "function",
   ),

@@ -32,8 +32,8 @@ class LateChildren implements Children {
       await (await this.#open()).cancel(ids);
     } catch (thrown) {
       // They end as cancelled when they are claimed: their parent is over.
-      const { parts, run } = this.#init;
-      parts.log.warn(`runs could not be told to stop: ${errorMessage(thrown)}`, { runId: run.runId });
+      const { ofRuntime, run } = this.#init;
+      ofRuntime.log.warn(`runs could not be told to stop: ${errorMessage(thrown)}`, { runId: run.runId });
     }
   }
 
@@ -58,6 +58,8 @@ export const more: More = {
   tasks: (init, scene) => new LateTasks(init, scene, openTasks),
   tellOwner: async (...ended) => (await moreRoom.open()).tellOwner(...ended),
   stopWaiting: async (...named) => (await moreRoom.open()).stopWaiting(...named),
+  freed: async (...stopped) => (await moreRoom.open()).freed(...stopped),
+  isReleased: async (...stopped) => (await moreRoom.open()).isReleased(...stopped),
   withFamily: async (parts, ended) => {
     let room: Awaited<ReturnType<typeof moreRoom.open>>;
     try {

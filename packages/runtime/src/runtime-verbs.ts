@@ -21,6 +21,7 @@ import type { RunResult } from "./run/run-result.ts";
 import { openStream, type RunStream } from "./run/run-stream.ts";
 import { type Begin, startRequest } from "./run/start-request.ts";
 import type { RuntimeMailbox } from "./runtime-mailbox.ts";
+import { checkOpen } from "./stream/closed.ts";
 import { type Late, whenThere, withRoom } from "./stream/door.ts";
 
 /**
@@ -134,7 +135,7 @@ function deadLettersOf(queue: Queue): DeadLetterVerbs {
 export function verbsOf(parts: RunParts, relays: Relays, mailbox: RuntimeMailbox | undefined): ScopedRuntime {
   const { scopeId } = parts;
   const open = (): RunParts => {
-    if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+    checkOpen(parts.closing);
     return parts;
   };
   /** What reads runs that are on record. */

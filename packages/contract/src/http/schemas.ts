@@ -1,21 +1,12 @@
 import { inferenceOverrideSchema } from "../builtin-state.ts";
 import type { Message } from "../message.ts";
 import * as s from "../schema/all.ts";
+import { finalTerminationSchema } from "../store/final-termination.ts";
 import { messageSchema, userContentListSchema } from "../store/message-schema.ts";
 import { BOUNDARIES } from "../store/pending.ts";
+import { modelUsageSchema, ticketSchema, toolDescriptorSchema, usageSchema } from "../store/record-pieces.ts";
 import { agentUsageSchema } from "../store/run-schema.ts";
-import {
-  countSchema,
-  finalTerminationSchema,
-  messageIdSchema,
-  modelUsageSchema,
-  nonBlankSchema,
-  positionSchema,
-  ticketSchema,
-  timeSchema,
-  toolDescriptorSchema,
-  usageSchema,
-} from "../store/schemas.ts";
+import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, timeSchema } from "../store/schemas.ts";
 import { CHILD_STRATEGIES } from "../store/threads.ts";
 import {
   jsonObjectSchema,

@@ -19,6 +19,7 @@ export { a2aServerEndpoint, a2aServerTimeoutMs, parseA2aServerSpec, parseRemoteE
 export { userRecord } from "./envelope.ts";
 export { type McpServerSpec, parseMcpServerSpec } from "./mcp-server.ts";
 export {
+  isRealDate,
   MODALITIES,
   type Modality,
   type ModelSpec,

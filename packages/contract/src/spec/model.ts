@@ -33,7 +33,8 @@ const price = (name: string) =>
     { type: "number", minimum: 0 },
   );
 
-function isRealDate(text: string): boolean {
+/** As YYYY-MM or YYYY-MM-DD. */
+export function isRealDate(text: string): boolean {
   if (!/^\d{4}-\d{2}(-\d{2})?$/.test(text)) return false;
   const time = Date.parse(text);
   return Number.isFinite(time) && new Date(time).toISOString().startsWith(text);

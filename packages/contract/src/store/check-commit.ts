@@ -2,11 +2,11 @@ import { AwakenError } from "../error.ts";
 import { checkDispatch, checkIds, checkMessages, refuse } from "./check-plain-commit.ts";
 import type { ThreadCommit } from "./commit.ts";
 import { isComposed } from "./composed-commit.ts";
-import { eventDraft } from "./events.ts";
+import { eventDraft } from "./event-records.ts";
 import type { LedgerClaim, LedgerOutcome } from "./ledger.ts";
 import { checkOutbound } from "./outbound.ts";
 import { runProjection } from "./run-schema.ts";
-import { threadState } from "./thread.ts";
+import { threadState } from "./thread-rows.ts";
 import { areUnique } from "./unique.ts";
 
 /**

@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { dispatchId, messageId, runId, threadId, toolCallId } from "../ids.ts";
 import { checkCommit } from "./check-commit.ts";
 import type { ThreadCommit } from "./commit.ts";
+import { effectKey } from "./effect-key.ts";
 import type { EventDraft } from "./events.ts";
-import { effectKey, type LedgerClaim } from "./ledger.ts";
+import type { LedgerClaim } from "./ledger.ts";
 import { created, R1, R2, result, summary, T1, user } from "./test-records.ts";
 
 const refused = expect.objectContaining({ code: "storage_validation" });

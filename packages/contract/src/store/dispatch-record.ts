@@ -4,8 +4,9 @@ import * as s from "../schema/all.ts";
 import { runIdSchema, threadIdSchema } from "../stored.ts";
 import type { Termination } from "../termination.ts";
 import { terminationSchema } from "../termination-table.ts";
+import { finalTerminationSchema } from "./final-termination.ts";
 import { defineRecord } from "./record.ts";
-import { countSchema, dispatchIdSchema, finalTerminationSchema, nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";
+import { countSchema, dispatchIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";
 
 export const DISPATCH_SCHEMA_VERSION = 1;
 export const DISPATCH_STATUSES = ["queued", "claimed", "acked", "cancelled", "superseded", "dead-letter"] as const;

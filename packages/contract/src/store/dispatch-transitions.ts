@@ -1,4 +1,5 @@
 import type { DispatchId, RunId, ThreadId } from "../ids.ts";
+import { NATURAL_END } from "../termination.ts";
 import {
   type AckedDispatch,
   type ClaimedDispatch,
@@ -81,8 +82,13 @@ export function recordResult(dispatch: ClaimedDispatch, result: DispatchResult, 
   return { ...dispatch, echo: resultEcho(dispatch, result), updatedAt: now };
 }
 
+/** How most runs end, in what the queue keeps of it: one for all of them. */
+export const DONE_NATURALLY: DispatchResult = Object.freeze({ type: "done", termination: NATURAL_END });
+const ENDED_NATURALLY: DispatchEcho = Object.freeze({ type: "result", result: DONE_NATURALLY });
+
 function resultEcho({ echo }: ClaimedDispatch, result: DispatchResult): DispatchEcho {
-  return echo?.instanceId === undefined ? { type: "result", result } : { type: "result", instanceId: echo.instanceId, result };
+  if (echo?.instanceId !== undefined) return { type: "result", instanceId: echo.instanceId, result };
+  return result === DONE_NATURALLY ? ENDED_NATURALLY : { type: "result", result };
 }
 
 /** With a result it is recorded first. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { eventId } from "../ids.ts";
-import { type EventDraft, eventCursor, eventDraft, isSameEvent, type StoredEvent, storedEvent } from "./events.ts";
+import { eventDraft, storedEvent } from "./event-records.ts";
+import { type EventDraft, eventCursor, isSameEvent, type StoredEvent } from "./events.ts";
 import { R1, R2, T1 } from "./test-records.ts";
 
 const refused = (code: string) => expect.objectContaining({ code });

@@ -1,12 +1,8 @@
 import { AwakenError } from "../error.ts";
 import type { EventId, Id, RunId, ThreadId } from "../ids.ts";
 import { type JsonObject, sameJson } from "../json.ts";
-import * as s from "../schema/all.ts";
-import { jsonObjectSchema, runIdSchema, threadIdSchema } from "../stored.ts";
-import { EVENT_SCHEMA_VERSION } from "./event-version.ts";
+import type { EVENT_SCHEMA_VERSION } from "./event-version.ts";
 import type { Page } from "./page.ts";
-import { defineRecord } from "./record.ts";
-import { eventIdSchema, nonBlankSchema, timeSchema } from "./schemas.ts";
 
 export const EVENT_VISIBILITIES = ["public", "internal", "audit", "sensitive"] as const;
 export type EventVisibility = (typeof EVENT_VISIBILITIES)[number];
@@ -57,48 +53,6 @@ export function eventCursor(value: string): EventCursor {
   if (isCursor(value)) return value;
   throw new AwakenError("invalid_id", "event cursor must be a non-blank string", { details: { kind: "event cursor" } });
 }
-
-const cursorSchema = s.transform(s.string(), (value) => eventCursor(value));
-const body = {
-  schemaVersion: s.literal(EVENT_SCHEMA_VERSION),
-  kind: nonBlankSchema,
-  payload: jsonObjectSchema,
-  visibility: s.enum(EVENT_VISIBILITIES),
-  origin: nonBlankSchema,
-  causationId: s.exactOptional(s.string()),
-  correlationId: s.exactOptional(s.string()),
-};
-const stored = {
-  eventId: eventIdSchema,
-  cursors: s.strictObject({ thread: s.exactOptional(cursorSchema), run: s.exactOptional(cursorSchema) }),
-  createdAt: timeSchema,
-};
-/* @__NO_SIDE_EFFECTS__ */
-const targeted = <Extra extends s.Fields>(extra: Extra) =>
-  s.union([
-    s.strictObject({ ...body, ...extra, threadId: threadIdSchema, runId: s.exactOptional(runIdSchema) }),
-    s.strictObject({ ...body, ...extra, runId: runIdSchema }),
-  ]);
-
-export const draftSchema = targeted({});
-
-export const eventDraft = defineRecord<EventDraft>({
-  name: "event",
-  version: EVENT_SCHEMA_VERSION,
-  schema: draftSchema,
-  accepts: s.guardOf<EventDraft>(draftSchema),
-});
-
-export const storedEvent = defineRecord<StoredEvent>({
-  name: "event",
-  version: EVENT_SCHEMA_VERSION,
-  schema: /* @__PURE__ */ targeted(stored).check(
-    s.refine(
-      ({ cursors, ...event }) => "threadId" in event === (cursors.thread !== undefined) && "runId" in event === (cursors.run !== undefined),
-      "an event has one cursor for each of its scopes",
-    ),
-  ),
-});
 
 function basisOf({ threadId, runId, kind, payload, visibility, causationId, correlationId }: EventDraft) {
   return { threadId, runId, kind, payload, visibility, causationId, correlationId };

@@ -5,13 +5,15 @@ import { messageId, ticketId, toolCallId } from "../ids.ts";
 import { isJson, sameJson } from "../json.ts";
 import type { Type } from "../schema/type.ts";
 import { type Schema, validateSync } from "../schema.ts";
-import { draftSchema, type EventDraft } from "./events.ts";
+import { draftSchema } from "./event-records.ts";
+import type { EventDraft } from "./events.ts";
 import { claimEffect, entrySchema, settleEffect } from "./ledger.ts";
 import { messageSchema } from "./message-schema.ts";
+import { persistedStateSchema } from "./record-pieces.ts";
 import { projectionSchema, runProjection, storedSchema } from "./run-schema.ts";
-import { persistedStateSchema } from "./schemas.ts";
 import { assistant, created, fullRun, R1, result, retraction, runs, summary, T1, ticket, user } from "./test-records.ts";
-import { rowSchema, threadSchema } from "./thread.ts";
+import { threadSchema } from "./thread.ts";
+import { rowSchema } from "./thread-rows.ts";
 
 /** What `fits` has to say: the schema gives the value back unchanged. */
 function isTaken(schema: Schema, value: unknown): boolean {

@@ -68,6 +68,7 @@ export type { Lease } from "./dispatch-transitions.ts";
 export {
   ackDispatch,
   claimQueued,
+  DONE_NATURALLY,
   deadLetterDispatch,
   isDispatchOver,
   type NewDispatch,
@@ -93,7 +94,9 @@ export type {
   ScopedHint,
   ScopedThread,
 } from "./dispatches.ts";
+export { effectKey } from "./effect-key.ts";
 export { effectiveMessages, foldedUpTo, GrowingView, type SequencedMessage, showEdit } from "./effective-view.ts";
+export { eventDraft, storedEvent } from "./event-records.ts";
 export { EVENT_SCHEMA_VERSION } from "./event-version.ts";
 export {
   type EventAppend,
@@ -105,10 +108,8 @@ export {
   type EventTarget,
   type EventVisibility,
   eventCursor,
-  eventDraft,
   isSameEvent,
   type StoredEvent,
-  storedEvent,
 } from "./events.ts";
 export { followUp } from "./follow-up.ts";
 export { inputModeOf } from "./input-mode.ts";
@@ -116,7 +117,6 @@ export { inputModeOf } from "./input-mode.ts";
 export type { EffectOwner } from "./ledger.ts";
 export {
   claimEffect,
-  effectKey,
   type LedgerClaim,
   type LedgerEntry,
   type LedgerOutcome,
@@ -125,7 +125,8 @@ export {
   settleEffect,
 } from "./ledger.ts";
 export { type LiveStore, MAX_PARCEL_BYTES, type Parcel } from "./live.ts";
-export { isMediaList, messageSchema } from "./message-schema.ts";
+export { messageFact } from "./message-fact.ts";
+export { messageSchema } from "./message-schema.ts";
 export type { MessageFilter, MessageStore } from "./messages.ts";
 export { type Outbound, touchedThreads } from "./outbound.ts";
 export { MAX_LIMIT, type Order, type Page } from "./page.ts";
@@ -155,6 +156,7 @@ export {
 export type { RecordKind } from "./record.ts";
 export { runRecord } from "./run-schema.ts";
 export type { RunFilter, RunPosition, RunStore } from "./runs.ts";
+export { small } from "./small.ts";
 export {
   DEFAULT_RETENTION,
   hasQueue,
@@ -182,13 +184,12 @@ export {
   checkMessageDelta,
   MESSAGE_SCHEMA_VERSION,
   type MessageRecord,
-  messageRecord,
   patchThread,
   projectRun,
   type ThreadRecord,
-  threadRecord,
-  threadState,
   toThreadRecord,
 } from "./thread.ts";
+export { messageRecord, threadRecord, threadState } from "./thread-rows.ts";
 export type { ChildStrategy, ThreadFilter, ThreadHead, ThreadPosition, ThreadStore } from "./threads.ts";
+export { isMediaList } from "./tool-result-schema.ts";
 export { type AppendedWish, type NewWish, planWish, resumeKey, type WishRecord, type WishStore, wishIdOf, wishRecord } from "./wishes.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { messageId, runId, scopeId, toolCallId } from "../ids.ts";
-import { claimEffect, effectKey, type LedgerClaim, type LedgerEntry, ledgerEntry, settleEffect } from "./ledger.ts";
+import { effectKey } from "./effect-key.ts";
+import { claimEffect, type LedgerClaim, type LedgerEntry, ledgerEntry, settleEffect } from "./ledger.ts";
 import { R1, R2, T1 } from "./test-records.ts";
 
 const refused = (code: string) => expect.objectContaining({ code });

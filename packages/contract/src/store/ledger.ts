@@ -1,12 +1,12 @@
 import { AwakenError } from "../error.ts";
-import { DEFAULT_SCOPE, type MessageId, type RunId, type ScopeId, type ThreadId, type ToolCallId } from "../ids.ts";
+import type { MessageId, RunId, ThreadId, ToolCallId } from "../ids.ts";
 import { type JsonValue, sameJson } from "../json.ts";
 import * as s from "../schema/all.ts";
 import { jsonValueSchema, runIdSchema, threadIdSchema, toolCallIdSchema } from "../stored.ts";
 import type { ToolFailure, ToolPending, ToolResult, ToolSuccess } from "../tool.ts";
-import { finalResultSchema, pendingResultSchema } from "./message-schema.ts";
 import { defineRecord } from "./record.ts";
 import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";
+import { finalResultSchema, pendingResultSchema } from "./tool-result-schema.ts";
 
 export const LEDGER_SCHEMA_VERSION = 1;
 
@@ -70,18 +70,6 @@ export const ledgerEntry = defineRecord<LedgerEntry>({
   schema: entrySchema,
   accepts: s.guardOf<LedgerEntry>(entrySchema),
 });
-
-/**
- * Stable across retries, restarts and replays of one call. The message is in it because vendors repeat call ids, and the tenant because
- * outside systems do not know of tenants, which may have runs of the same id. The default tenant goes without saying.
- */
-export function effectKey(runId: RunId, messageId: MessageId, toolCallId: ToolCallId, scopeId: ScopeId = DEFAULT_SCOPE): string {
-  const call = `${encoded(runId)}:${encoded(messageId)}:${encoded(toolCallId)}`;
-  return scopeId === DEFAULT_SCOPE ? call : `${encoded(scopeId)}:${call}`;
-}
-
-const PLAIN = /^[\w.~-]*$/;
-const encoded = (id: string): string => (PLAIN.test(id) ? id : encodeURIComponent(id.toWellFormed()));
 
 const conflict = (code: "idempotency_conflict" | "version_conflict", key: string, why: string) =>
   new AwakenError(code, `effect '${key}' ${why}`, { details: { idempotencyKey: key } });

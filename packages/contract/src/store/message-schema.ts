@@ -1,12 +1,11 @@
-import type { AssistantContent, MediaContent, MediaSource, ProviderMetadata } from "../content.ts";
+import type { AssistantContent, MediaSource, ProviderMetadata } from "../content.ts";
 import { isJsonObject } from "../json.ts";
 import type { Message } from "../message.ts";
 import * as s from "../schema/all.ts";
 import type { Schema } from "../schema.ts";
-import { jsonObjectSchema, jsonValueSchema, runIdSchema, toolCallIdSchema } from "../stored.ts";
+import { jsonValueSchema, runIdSchema, toolCallIdSchema } from "../stored.ts";
 import { taskEventSchema } from "../task.ts";
-import type { ToolResult } from "../tool.ts";
-import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, rangeSchema, suspensionSchema } from "./schemas.ts";
+import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, rangeSchema } from "./schemas.ts";
 import { areUnique } from "./unique.ts";
 
 const providerMetadataSchema = s.custom<ProviderMetadata>(
@@ -21,7 +20,7 @@ const sourceSchema = s.taggedUnion("type", [
 ]) satisfies Schema<MediaSource>;
 
 const textSchema = s.strictObject({ ...part, type: s.literal("text"), text: s.string() });
-const mediaSchemas = [
+export const mediaSchemas = [
   s.strictObject({ ...part, type: s.literal("image"), source: sourceSchema }),
   s.strictObject({ ...part, type: s.literal("audio"), source: sourceSchema }),
   s.strictObject({ ...part, type: s.literal("video"), source: sourceSchema }),
@@ -97,26 +96,3 @@ export const messageSchema = s
     }),
   ])
   .check(s.refine(hasUniqueCalls, "tool call ids must be unique within the message")) satisfies Schema<Message>;
-
-export const mediaListSchema = s.array(s.taggedUnion("type", mediaSchemas));
-export const isMediaList = (value: unknown): value is readonly MediaContent[] => mediaListSchema.fits(value, 0);
-
-const resultBase = { message: s.exactOptional(s.string()), metadata: s.exactOptional(jsonObjectSchema) };
-
-const successSchema = s.strictObject({
-  ...resultBase,
-  type: s.literal("success"),
-  data: jsonValueSchema,
-  media: s.exactOptional(mediaListSchema),
-});
-const failureSchema = s.strictObject({
-  ...resultBase,
-  type: s.literal("error"),
-  code: s.string(),
-  message: s.string(),
-  data: s.exactOptional(jsonValueSchema),
-});
-export const pendingResultSchema = s.strictObject({ ...resultBase, type: s.literal("pending"), suspension: suspensionSchema });
-export const finalResultSchema = s.taggedUnion("type", [successSchema, failureSchema]);
-
-export const toolResultSchema = s.taggedUnion("type", [successSchema, failureSchema, pendingResultSchema]) satisfies Schema<ToolResult>;

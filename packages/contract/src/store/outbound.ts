@@ -1,7 +1,8 @@
 import { AwakenError } from "../error.ts";
 import type { ThreadId } from "../ids.ts";
 import type { NewDispatch } from "./dispatch-transitions.ts";
-import { type EventAppend, eventDraft } from "./events.ts";
+import { eventDraft } from "./event-records.ts";
+import type { EventAppend } from "./events.ts";
 import type { NewPending } from "./pending.ts";
 import { areUnique } from "./unique.ts";
 

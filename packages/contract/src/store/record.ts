@@ -1,6 +1,7 @@
 import { AwakenError, errorMessage } from "../error.ts";
-import { isJson, isJsonObject, type JsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import { type Schema, validateSync } from "../schema.ts";
+import { AROUND_VALUES, type RecordCheckInit, recordCheck } from "./record-check.ts";
 
 /** One kind of stored record: every store checks with it before it writes and after it reads. */
 export interface RecordKind<T> {
@@ -14,31 +15,15 @@ export interface RecordKind<T> {
   read(row: unknown, key: string): T;
 }
 
-export interface RecordKindInit<T> {
-  readonly name: string;
+export interface RecordKindInit<T> extends RecordCheckInit<T> {
   readonly version: number;
-  readonly schema: Schema<T>;
-  /** A fast answer for what is written and read often: yes only to JSON that the schema gives back unchanged, and that is then taken itself. */
-  readonly accepts?: (value: unknown, depth: number) => value is T;
   /** By the version that it starts from. The result is taken as the next version, whatever `schemaVersion` it says. */
   readonly migrations?: { readonly [from: number]: (old: JsonObject) => JsonObject };
 }
 
-const NOT_JSON = { type: "invalid", message: "it holds something that JSON cannot carry" } as const;
-
-/** Values of others are taken as deep as JSON may be, and a record is a few levels around them: it may be that much deeper. */
-const AROUND_VALUES = -64;
-
 /* @__NO_SIDE_EFFECTS__ */
 export function defineRecord<T>(init: RecordKindInit<T>): RecordKind<T> {
   const { name, version, schema, accepts, migrations = {} } = init;
-
-  function check(value: unknown): T {
-    if (accepts?.(value, AROUND_VALUES)) return value;
-    const result = isJson(value, AROUND_VALUES) ? validateSync(schema, value) : NOT_JSON;
-    if (result.type === "valid") return result.value;
-    throw new AwakenError("storage_validation", `${name} cannot be stored: ${result.message}`, { details: { record: name } });
-  }
 
   function read(row: unknown, key: string): T {
     const corrupt = (why: string, cause?: unknown) =>
@@ -67,5 +52,5 @@ export function defineRecord<T>(init: RecordKindInit<T>): RecordKind<T> {
     throw corrupt(result.message);
   }
 
-  return { name, version, schema, check, read };
+  return { name, version, schema, check: recordCheck(init), read };
 }

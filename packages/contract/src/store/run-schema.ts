@@ -13,26 +13,20 @@ import * as s from "../schema/all.ts";
 import type { Schema } from "../schema.ts";
 import { jsonObjectSchema, jsonValueSchema, runIdSchema, threadIdSchema, toolCallIdSchema, waitingReasonSchema } from "../stored.ts";
 import type { AgentUsage } from "../usage.ts";
+import { finalTerminationSchema } from "./final-termination.ts";
 import { defineRecord } from "./record.ts";
 import {
   adapterSchema,
-  countSchema,
-  dispatchIdSchema,
-  finalTerminationSchema,
-  messageIdSchema,
   modelUsageSchema,
-  nonBlankSchema,
   originSchema,
   persistedStateSchema,
-  positionSchema,
-  rangeSchema,
   runModeSchema,
   runPlaceSchema,
   ticketSchema,
-  timeSchema,
   toolDescriptorSchema,
   usageSchema,
-} from "./schemas.ts";
+} from "./record-pieces.ts";
+import { countSchema, dispatchIdSchema, messageIdSchema, nonBlankSchema, positionSchema, rangeSchema, timeSchema } from "./schemas.ts";
 import { areUnique } from "./unique.ts";
 
 const traceSchema = s.strictObject({

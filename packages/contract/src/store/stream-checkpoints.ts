@@ -3,7 +3,8 @@ import * as s from "../schema/all.ts";
 import { runIdSchema, threadIdSchema, toolCallIdSchema } from "../stored.ts";
 import type { ToolCall } from "../tool.ts";
 import { defineRecord } from "./record.ts";
-import { countSchema, nonBlankSchema, timeSchema, toolCallSchema } from "./schemas.ts";
+import { toolCallSchema } from "./record-pieces.ts";
+import { countSchema, nonBlankSchema, timeSchema } from "./schemas.ts";
 
 export const STREAM_CHECKPOINT_SCHEMA_VERSION = 1;
 

@@ -4,12 +4,11 @@ import type { JsonObject } from "../json.ts";
 import type { Message } from "../message.ts";
 import type { RunRecord } from "../run.ts";
 import * as s from "../schema/all.ts";
-import { type PersistedState, STATE_SCHEMA_VERSION } from "../state.ts";
 import { jsonObjectSchema, runIdSchema, threadIdSchema } from "../stored.ts";
 import type { SequencedMessage } from "./effective-view.ts";
 import { messageSchema } from "./message-schema.ts";
-import { defineRecord } from "./record.ts";
-import { nonBlankSchema, persistedStateSchema, positionSchema, timeSchema } from "./schemas.ts";
+import { recordCheck } from "./record-check.ts";
+import { nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";
 import { areUnique } from "./unique.ts";
 
 export const THREAD_SCHEMA_VERSION = 1;
@@ -62,20 +61,14 @@ export const threadSchema = s
   })
   .check(s.refine((thread) => thread.parentThreadId !== thread.id, "a thread cannot be its own parent"));
 
-export const threadRecord = defineRecord<ThreadRecord>({
+export const threadKind = {
   name: "thread",
   version: THREAD_SCHEMA_VERSION,
   schema: threadSchema,
   accepts: s.guardOf<ThreadRecord>(threadSchema),
-});
+};
 
-/** The thread-scoped state, one row per thread. */
-export const threadState = defineRecord<PersistedState>({
-  name: "thread state",
-  version: STATE_SCHEMA_VERSION,
-  schema: persistedStateSchema,
-  accepts: s.guardOf<PersistedState>(persistedStateSchema),
-});
+const checkThread = recordCheck<ThreadRecord>(threadKind);
 
 export interface NewThread {
   readonly id: ThreadId;
@@ -109,7 +102,7 @@ export function toThreadRecord(init: NewThread, now: number): ThreadRecord {
 export function patchThread(thread: ThreadRecord, patch: ThreadPatch, now: number): ThreadRecord {
   const { resourceId, parentThreadId, metadata, ...kept } = thread;
   const { title, ...times } = metadata;
-  return threadRecord.check({
+  return checkThread({
     ...kept,
     ...present("resourceId", patched(patch.resourceId, resourceId)),
     ...present("parentThreadId", patched(patch.parentThreadId, parentThreadId)),
@@ -189,36 +182,12 @@ export interface MessageRecord extends SequencedMessage {
 }
 
 /** A summary can only stand for rows before itself, and only an internal row takes back rows, which are before it too. */
-function endsBefore({ metadata, visibility }: Message, seq: number): boolean {
+export function endsBefore({ metadata, visibility }: Message, seq: number): boolean {
   if (metadata?.rewind !== undefined && (metadata.rewind.fromSeq >= seq || visibility !== "internal")) return false;
   return (metadata?.compaction?.toSeq ?? 0) < seq;
 }
 
-export const rowSchema = /* @__PURE__ */ s
-  .strictObject({
-    schemaVersion: s.literal(MESSAGE_SCHEMA_VERSION),
-    threadId: threadIdSchema,
-    seq: positionSchema,
-    createdAt: timeSchema,
-    message: messageSchema,
-  })
-  .check(
-    s.refine((record) => endsBefore(record.message, record.seq), "a mark must be about rows before its own, and a rewind must be internal"),
-  );
-
-export const messageRecord = defineRecord<MessageRecord>({
-  name: "message",
-  version: MESSAGE_SCHEMA_VERSION,
-  schema: rowSchema,
-  accepts: s.guardOf<MessageRecord>(rowSchema),
-});
-
-const deltaMessage = defineRecord<Message>({
-  name: "message",
-  version: MESSAGE_SCHEMA_VERSION,
-  schema: messageSchema,
-  accepts: s.guardOf<Message>(messageSchema),
-});
+const checkMessage = recordCheck<Message>({ name: "message", schema: messageSchema, accepts: s.guardOf<Message>(messageSchema) });
 
 /**
  * Throws `storage_validation` unless these messages may be appended with `nextSeq` as the seq of the first. Whether an id is already
@@ -227,7 +196,7 @@ const deltaMessage = defineRecord<Message>({
 export function checkMessageDelta(messages: readonly Message[], { nextSeq }: { readonly nextSeq: number }): void {
   let seq = nextSeq;
   for (const message of messages) {
-    const { id } = deltaMessage.check(message);
+    const { id } = checkMessage(message);
     if (!endsBefore(message, seq)) {
       throw new AwakenError(
         "storage_validation",

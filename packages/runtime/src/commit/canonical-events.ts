@@ -3,13 +3,15 @@ import {
   isJsonObject,
   type JsonObject,
   type Message,
+  type MessageId,
   messageToolCalls,
+  NATURAL_END,
   type RunIdentity,
   type Termination,
   type ToolResult,
   toJson,
 } from "@awaken/contract";
-import { EVENT_SCHEMA_VERSION, type EventAppend } from "@awaken/contract/store";
+import { EVENT_SCHEMA_VERSION, type EventAppend, messageFact, small } from "@awaken/contract/store";
 
 const ENDINGS: Record<Termination["type"], string> = {
   "natural-end": "run-finished",
@@ -44,13 +46,6 @@ function kindOf(event: AgentEvent, isResumed: boolean): string {
   }
 }
 
-const MESSAGE_KINDS: Record<Message["role"], readonly [external: string, internal: string]> = {
-  user: ["user-input", "internal-user-input"],
-  assistant: ["assistant-output", "assistant-output"],
-  tool: ["tool-result", "tool-result"],
-  system: ["system", "internal-system"],
-};
-
 type Place = Pick<RunIdentity, "threadId" | "runId">;
 
 function draft(identity: Place, kind: string, payload: JsonObject, isInternal = false): EventAppend {
@@ -68,10 +63,15 @@ function draft(identity: Place, kind: string, payload: JsonObject, isInternal = 
   };
 }
 
+/** What is said of most results: one for all of them. */
+const TEXT = Object.freeze({ type: "success", dataIs: "text" });
+const JSON_DATA = Object.freeze({ type: "success", dataIs: "json" });
+
 /** What a model reads of a result stands in the call's message: as it is when `dataIs` says text, else as JSON. */
 function factOfResult(result: ToolResult): object {
   if (result.type !== "success") return result;
   const { type, message, data } = result;
+  if (message === undefined && result.metadata === undefined) return typeof data === "string" ? TEXT : JSON_DATA;
   const metadata = result.metadata === undefined ? undefined : { metadata: result.metadata };
   return message === undefined
     ? { type, ...metadata, dataIs: typeof data === "string" ? "text" : "json" }
@@ -90,13 +90,16 @@ function factOfReady(event: Extract<AgentEvent, { type: "tool-call-ready" }>, ca
   return fact;
 }
 
+/** What most runs end with: one for all of them. */
+const FINISHED = Object.freeze({ termination: NATURAL_END, tickets: Object.freeze([]), result: Object.freeze({ status: "done" }) });
+
 type Fact<T extends AgentEvent["type"]> = Omit<Extract<AgentEvent, { type: T }>, "type">;
 
 /**
  * The event without what is stored elsewhere: ids in the fact itself, inputs and results in messages, the answer and the usage of a run that
  * is over in its record.
  */
-function factOf(event: AgentEvent, calls: ReadonlySet<string>): object {
+function factOf(event: AgentEvent, { calls, asked }: Committed): object {
   switch (event.type) {
     case "run-start": {
       const { threadId: _thread, runId: _run, ...identity } = event.identity;
@@ -105,11 +108,12 @@ function factOf(event: AgentEvent, calls: ReadonlySet<string>): object {
     case "run-end": {
       const { termination, tickets, result, usage, usageByModel } = event;
       const { status } = result;
+      if (termination.type === "natural-end" && status === "done" && tickets.length === 0) return FINISHED;
       if (status !== "waiting") return { termination, tickets, result: { status } };
       return { termination, tickets, result: { status, waitingReason: result.waitingReason }, usage, usageByModel };
     }
     case "input-accepted":
-      return { messageIds: event.messages.map(({ id }) => id), mode: event.mode };
+      return { messageIds: idsOf(event.messages, asked), mode: event.mode };
     case "tool-call-ready":
       return factOfReady(event, calls);
     case "tool-call-end": {
@@ -127,13 +131,19 @@ function factOf(event: AgentEvent, calls: ReadonlySet<string>): object {
     }
     case "inference-end": {
       const { provider, model, usage, durationMs, finishReason, contextWindow } = event;
-      const fact: Fact<"inference-end"> = { provider, model, usage, durationMs, finishReason };
+      const fact: Fact<"inference-end"> = { provider, model, usage, durationMs: small(durationMs), finishReason };
       return contextWindow === undefined ? fact : { ...fact, contextWindow };
     }
     default:
   }
   const { type: _type, ...rest } = event;
   return rest;
+}
+
+/** `asked`, when they are the same: the record of the run has them already. */
+function idsOf(messages: readonly Message[], asked: readonly MessageId[]): readonly MessageId[] {
+  const isAsked = messages.length === asked.length && messages.every(({ id }, index) => id === asked[index]);
+  return isAsked ? asked : messages.map(({ id }) => id);
 }
 
 const NO_CALLS: ReadonlySet<string> = new Set();
@@ -146,20 +156,21 @@ export function callsIn(messages: readonly Message[], events: readonly AgentEven
   return calls;
 }
 
-/** An event as the fact that the log keeps. `read-fact.ts` of the relay makes the event of it again. `calls`: those of the turn that is committed with it. */
-export function canonicalEvent(identity: Place, event: AgentEvent, isResumed: boolean, calls: ReadonlySet<string>): EventAppend {
-  const json = toJson(factOf(event, calls));
+/** What stands beside events in their commit. */
+export interface Committed {
+  /** Those of the turn. */
+  readonly calls: ReadonlySet<string>;
+  /** The ids of what the run was asked. */
+  readonly asked: readonly MessageId[];
+}
+
+/** An event as the fact that the log keeps. `read-fact.ts` of the relay makes the event of it again. */
+export function canonicalEvent(identity: Place, event: AgentEvent, isResumed: boolean, committed: Committed): EventAppend {
+  const json = toJson(factOf(event, committed));
   return draft(identity, kindOf(event, isResumed), isJsonObject(json) ? json : {});
 }
 
 /** Every message that enters the log is a fact of its own. */
 export function messageCommitted(identity: Place, message: Message, seq: number): EventAppend {
-  const isInternal = message.visibility === "internal";
-  const payload = {
-    messageId: message.id,
-    messageSeq: seq,
-    role: message.role,
-    messageKind: MESSAGE_KINDS[message.role][isInternal ? 1 : 0],
-  };
-  return draft(identity, "message-committed", payload, isInternal);
+  return draft(identity, "message-committed", messageFact(message, seq), message.visibility === "internal");
 }

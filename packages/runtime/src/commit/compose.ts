@@ -4,6 +4,7 @@ import {
   type JsonObject,
   type Message,
   type MessageId,
+  NATURAL_END,
   type PersistedState,
   RUN_SCHEMA_VERSION,
   type RunActivation,
@@ -87,7 +88,7 @@ export function compose(basis: RunBasis, standing: Standing, news: News): Draft 
     threadId,
     runId,
     run: project(basis, standing, news, messages),
-    events: factsOf(basis.identity, standing, news.events, messages),
+    events: factsOf(basis.identity, standing, news.events, messages, standing.input.triggerMessageIds),
   };
   if (messages.length > 0) commit.messageDelta = { messages, expectedMessageCount: standing.count };
   if (takenIn !== undefined) commit.pending = { consume: takenIn.consume };
@@ -113,7 +114,7 @@ export function composeAddition(
     threadId,
     runId,
     messageDelta: { messages, expectedMessageCount: standing.count },
-    events: factsOf(identity, standing, events, messages),
+    events: factsOf(identity, standing, events, messages, []),
     ...(outcomes === undefined ? undefined : { ledger: { claims: [], outcomes } }),
   };
 }
@@ -126,12 +127,13 @@ function factsOf(
   { count, isResumed }: Pick<Standing, "count" | "isResumed">,
   events: readonly AgentEvent[],
   messages: readonly Message[],
+  asked: readonly MessageId[],
 ): readonly EventAppend[] {
   const facts = rowsOf(identity, count, messages);
-  const calls = callsIn(messages, events);
+  const committed = { calls: callsIn(messages, events), asked };
   let isKnown = isResumed;
   for (const event of events) {
-    facts.push(canonicalEvent(identity, event, isKnown, calls));
+    facts.push(canonicalEvent(identity, event, isKnown, committed));
     if (event.type === "run-start") isKnown = true;
   }
   return facts;
@@ -222,5 +224,5 @@ function withStatus(run: Writable<RunningRun>, news: News): RunProjection {
 
 function final(termination: Termination | undefined): Exclude<Termination, { type: "suspended" }> {
   if (termination === undefined || termination.type === "suspended") return { type: "error", message: "the run is done without a reason" };
-  return termination;
+  return termination.type === "natural-end" ? NATURAL_END : termination;
 }

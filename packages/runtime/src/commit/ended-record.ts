@@ -65,6 +65,6 @@ export function composeEnd(run: RunRecord, termination: RecordEnding, now: numbe
   const { threadId, runId } = run;
   const at = Math.max(now, run.updatedAt + 1);
   const ended: DoneRun = { ...bodyOf(run), status: "done", updatedAt: at, finishedAt: at, outcome: { termination, response: "" } };
-  const events = [canonicalEvent(runIdentity(run), endEvent(run, termination), true, new Set())];
+  const events = [canonicalEvent(runIdentity(run), endEvent(run, termination), true, { calls: new Set(), asked: [] })];
   return { threadId, runId, run: ended, events };
 }

@@ -1,9 +1,18 @@
-import { AwakenError, type JsonObject, type MessageId, type RunActivation, type RunIdentity, type RunRecord } from "@awaken/contract";
+import {
+  AwakenError,
+  type JsonObject,
+  type MessageId,
+  NATURAL_END,
+  type RunActivation,
+  type RunIdentity,
+  type RunRecord,
+} from "@awaken/contract";
 import {
   answerOf,
   type Boundary,
   type CommitResult,
   type DispatchResult,
+  DONE_NATURALLY,
   MAX_COMMIT_ATTEMPTS,
   type PendingRecord,
   sameJson,
@@ -68,14 +77,17 @@ const basisOf = ({ identity, principal, activation, resumed, clock }: LandingIni
 const standingOf = ({ resumed, input, messageCount, latestAt }: LandingInit): Standing => ({
   count: messageCount,
   isResumed: resumed !== undefined && resumed.status !== "created",
-  input: resumed === undefined ? { triggerMessageIds: input, selectedMessageIds: [] } : withTriggers(resumed.input, input),
+  input: resumed === undefined ? { triggerMessageIds: input, selectedMessageIds: NOTHING } : withTriggers(resumed.input, input),
   output: resumed?.output,
   at: Math.max(resumed?.updatedAt ?? 0, latestAt),
 });
 
 function resultOf({ run }: ThreadCommit, { ending }: News): DispatchResult | undefined {
   if (ending === undefined || run === undefined) return undefined;
-  if (run.status === "done") return { type: "done", termination: run.outcome.termination };
+  if (run.status === "done") {
+    const { termination } = run.outcome;
+    return termination === NATURAL_END ? DONE_NATURALLY : { type: "done", termination };
+  }
   return { type: "waiting", termination: ending };
 }
 

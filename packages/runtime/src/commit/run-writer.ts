@@ -20,7 +20,7 @@ export interface RunWriterInit {
   readonly transcript: Transcript;
   readonly tally: Tally;
   readonly ledger: RunLedger | undefined;
-  readonly tell: (event: AgentEvent) => void;
+  tell(event: AgentEvent): void;
 }
 
 /** What decisions change, and the facts that they are. */
@@ -186,13 +186,13 @@ export class RunWriter {
 
   /** On record: whatever fails from here on, none of it rides again. */
   #landed({ wanted: { claims, decisions, takenIn }, tickets, size }: Riding, { rowsBefore }: Landed): undefined {
-    const { ledger, transcript, state, tell } = this.#init;
+    const { ledger, transcript, state } = this.#init;
     ledger?.begin(claims);
     transcript.landed(rowsBefore, size);
     let seq = rowsBefore + size;
     for (const message of takenIn?.messages ?? NO_MESSAGES) transcript.show({ seq: ++seq, message });
     if (decisions !== undefined) state.commit(decisions.change);
-    tellTickets(this.#init, tickets, tell);
+    if (tickets.length > 0) tellTickets(this.#init, tickets, (event) => this.#init.tell(event));
     return undefined;
   }
 }

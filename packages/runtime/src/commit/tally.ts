@@ -6,6 +6,7 @@ import {
   type MessageId,
   type ModelUsage,
   NO_USAGE,
+  type RunId,
   type Usage,
 } from "@awaken/contract";
 
@@ -26,6 +27,12 @@ export interface UsedBelow {
   readonly unrecorded: readonly AgentUsage[];
   /** Of those that are; undefined: it is not known here. */
   readonly recorded: readonly AgentUsage[] | undefined;
+}
+
+/** One frozen object for all messages of a step. */
+export interface MessageStamp {
+  readonly runId: RunId;
+  readonly stepIndex: number;
 }
 
 const NOTHING_USED: readonly AgentUsage[] = Object.freeze([]);
@@ -49,6 +56,8 @@ export class Tally implements Counted {
   output: { readonly value: JsonValue } | undefined;
   /** A step whose end is committed and told together with what follows it. */
   untoldStep: number | undefined;
+  /** What messages of the step say of where they are from. */
+  stamp: MessageStamp | undefined;
 
   constructor({ answerId, steps, usage, usageByModel, usageBelow, isResumed = false }: Counted) {
     this.answerId = answerId;

@@ -1,5 +1,7 @@
-import type { ModelSpec } from "@awaken/contract/spec";
+import { isRealDate as isCutoff, type ModelSpec } from "@awaken/contract/spec";
 import { tableCapabilities } from "./capability-table.ts";
+
+export { isCutoff };
 
 /** What a model can do, as far as somebody said. */
 export type Capabilities = Partial<
@@ -21,14 +23,6 @@ export interface ModelCapabilities {
 }
 
 const isLimit = (value: number | undefined): boolean => value !== undefined && Number.isSafeInteger(value) && value > 0;
-
-/** A real date, as YYYY-MM or YYYY-MM-DD. */
-export function isCutoff(text: string): boolean {
-  if (!/^\d{4}-\d{2}(?:-\d{2})?$/.test(text)) return false;
-  const day = text.length === "YYYY-MM".length ? `${text}-01` : text;
-  const date = new Date(`${day}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
-}
 
 /** Without what cannot be true: limits of nothing, an answer larger than the window, a cutoff that is no date. */
 function plausible(given: Capabilities): Capabilities {

@@ -19,11 +19,13 @@ import { answeredIds, type Block, type Collected, collect, type Ending, type Ent
 import type { TurnPart } from "./turn-part.ts";
 
 export interface CollectorInit {
-  readonly emit: (event: AgentEvent) => void;
+  emit(event: AgentEvent): void;
   readonly log: Log;
   /** For calls that the vendor gave no id. */
   readonly ids: Ids;
 }
+
+const NOTHING: readonly never[] = Object.freeze([]);
 
 /**
  * Gathers what all streams of one logical inference said, in order, and passes each delta on as it comes.
@@ -36,15 +38,14 @@ export class Collector {
   response: ResponseFacts | undefined;
   /** Text deltas, call starts and call deltas so far: the pulse of stream checkpoints. */
   beats = 0;
-  #entries: Entry[] = [];
+  /** Undefined before the first: most answers have one, and a list that grows has room for sixteen more. */
+  #entries: Entry[] | undefined;
   #calls: Map<string, CallDraft> | undefined;
   #open: Block | undefined;
   readonly #init: CollectorInit;
-  readonly #emit: (event: AgentEvent) => void;
 
   constructor(init: CollectorInit) {
     this.#init = init;
-    this.#emit = init.emit;
   }
 
   add(part: StreamPart): void {
@@ -53,12 +54,12 @@ export class Collector {
         if (part.delta === "") return;
         this.beats += 1;
         this.#block("text").text += part.delta;
-        this.#emit(part);
+        this.#init.emit(part);
         return;
       case "reasoning-delta":
         // An empty delta opens a block too: a vendor may sign reasoning that it does not show.
         this.#block("reasoning").text += part.delta;
-        if (part.delta !== "") this.#emit(part);
+        if (part.delta !== "") this.#init.emit(part);
         return;
       case "tool-call-start":
         this.#start(part.id, part.name, part.executed === undefined);
@@ -95,17 +96,17 @@ export class Collector {
   }
 
   get text(): string {
-    return entriesText(this.#entries);
+    return entriesText(this.entries);
   }
 
   /** What has come so far. */
   get entries(): readonly Entry[] {
-    return this.#entries;
+    return this.#entries ?? NOTHING;
   }
 
   /** What clients have heard since the last reset. */
   get parts(): readonly TurnPart[] {
-    return this.#entries.flatMap((entry): readonly TurnPart[] => {
+    return this.entries.flatMap((entry): readonly TurnPart[] => {
       if (entry.type === "whole" || (entry.type === "call" && (!entry.isOurs || entry.name === ""))) return [];
       if (entry.type === "call") return [{ type: "call", id: entry.id, name: entry.name, input: entry.input }];
       const { type, text, signature } = entry;
@@ -114,32 +115,37 @@ export class Collector {
   }
 
   collect(ending: Ending): Collected {
-    return collect(this.#entries, ending);
+    return collect(this.entries, ending);
   }
 
   /** Lets go of our calls, and of vendor calls without a result. The rest stays; what follows begins a new block. */
   dropCalls(): void {
-    const answered = answeredIds(this.#entries);
-    this.#startOver(this.#entries.filter((entry) => entry.type !== "call" || (!entry.isOurs && answered.has(entry.id))));
+    const answered = answeredIds(this.entries);
+    this.#startOver(this.entries.filter((entry) => entry.type !== "call" || (!entry.isOurs && answered.has(entry.id))));
   }
 
   /** Lets go of everything but the usage, which was paid for. */
   reset(): void {
-    this.#startOver([]);
+    this.#startOver(undefined);
   }
 
-  #startOver(entries: Entry[]): void {
+  #startOver(entries: Entry[] | undefined): void {
     this.#entries = entries;
     this.#calls = undefined;
     this.#open = undefined;
     this.stopReason = undefined;
   }
 
+  #add(entry: Entry): void {
+    if (this.#entries === undefined) this.#entries = [entry];
+    else this.#entries.push(entry);
+  }
+
   #block(type: Block["type"]): Block {
     const open = this.#open;
     if (open !== undefined && open.type === type) return open;
     const block: Block = { type, text: "", signature: undefined, providerMetadata: undefined };
-    this.#entries.push(block);
+    this.#add(block);
     this.#open = block;
     return block;
   }
@@ -150,7 +156,7 @@ export class Collector {
     if (block === undefined) return;
     block.signature = signature;
     block.providerMetadata = copyJson(providerMetadata);
-    if (signature !== undefined) this.#emit({ type: "reasoning-encrypted-value", encryptedValue: signature });
+    if (signature !== undefined) this.#init.emit({ type: "reasoning-encrypted-value", encryptedValue: signature });
   }
 
   #draft(id: string): CallDraft {
@@ -171,7 +177,7 @@ export class Collector {
     };
     this.#calls ??= new Map();
     this.#calls.set(id, draft);
-    this.#entries.push(draft);
+    this.#add(draft);
     return draft;
   }
 
@@ -188,8 +194,8 @@ export class Collector {
     draft.name = name;
     this.beats += 1;
     if (!draft.isOurs) return;
-    this.#emit({ type: "tool-call-start", toolCallId: draft.id, toolName: name });
-    if (draft.input !== "") this.#emit({ type: "tool-call-delta", toolCallId: draft.id, delta: draft.input });
+    this.#init.emit({ type: "tool-call-start", toolCallId: draft.id, toolName: name });
+    if (draft.input !== "") this.#init.emit({ type: "tool-call-delta", toolCallId: draft.id, delta: draft.input });
   }
 
   #extend(id: string, delta: string): void {
@@ -197,7 +203,7 @@ export class Collector {
     if (draft.isClosed || delta === "") return;
     draft.input += delta;
     this.beats += 1;
-    if (draft.isOurs && draft.name !== "") this.#emit({ type: "tool-call-delta", toolCallId: draft.id, delta });
+    if (draft.isOurs && draft.name !== "") this.#init.emit({ type: "tool-call-delta", toolCallId: draft.id, delta });
   }
 
   #addWhole(content: AssistantContent): void {
@@ -206,7 +212,7 @@ export class Collector {
       this.#open = undefined;
       this.add({ type: `${content.type}-delta`, delta: content.text });
       this.#endBlock(content);
-    } else this.#entries.push({ type: "whole", content: copyJson(content) });
+    } else this.#add({ type: "whole", content: copyJson(content) });
   }
 
   /** The last word about a call whose input was streamed, or a call that comes in one piece. */

@@ -5,7 +5,7 @@ import { Collector } from "./collector.ts";
 import type { CallFacts, InferenceRun, Inferred } from "./inference-run.ts";
 import { seldom } from "./seldom-door.ts";
 import type { StreamOutcome } from "./stream-outcome.ts";
-import { streamTurn } from "./stream-turn.ts";
+import { recordTurn, StreamedTurn } from "./stream-turn.ts";
 
 export type { CallFacts, InferenceRun, Inferred, LostCall } from "./inference-run.ts";
 export { DEFAULT_INFERENCE_POLICY, type InferencePolicy } from "./policy.ts";
@@ -26,57 +26,56 @@ function withInferenceId({ request, ids }: InferenceRun): InferenceRequest {
  */
 export function infer(run: InferenceRun): Promise<Inferred> {
   try {
-    return new Answer(run).begin();
+    return Promise.resolve(new Answer(run).begin());
   } catch (thrown) {
     return Promise.reject(thrown);
   }
 }
 
 /** One answer in the making. While the model is silent no async frame waits for it: 0.35 KiB less. */
-class Answer {
-  readonly #run: InferenceRun;
-  readonly #collector: Collector;
+class Answer extends StreamedTurn<Inferred> {
   readonly #startedAt: number;
-  #asked: InferenceRequest;
   #plea: Message | undefined;
   #isShrunk = false;
   #continuations = 0;
+  /** How much it had said before it was asked last. */
+  #saidBefore = 0;
 
   constructor(run: InferenceRun) {
-    this.#run = run;
+    super(run, withInferenceId(run), new Collector(run));
     this.#startedAt = run.clock.now();
-    this.#collector = new Collector(run);
-    this.#asked = withInferenceId(run);
   }
 
-  begin(): Promise<Inferred> {
-    this.#run.onBegin?.(this.#collector);
-    return this.#ask(this.#asked);
+  begin(): Late<Inferred> {
+    this.run.onBegin?.(this.collector);
+    return this.#ask(this.request);
   }
 
-  #ask(first: InferenceRequest): Promise<Inferred> {
-    const saidBefore = this.#collector.text.length;
+  #ask(first: InferenceRequest): Late<Inferred> {
+    const { run, request: asked, collector } = this;
+    this.#saidBefore = collector.text.length;
     // A checkpoint is of the first answer only.
-    const slot = this.#continuations === 0 ? this.#run.checkpoints : undefined;
-    const streamed = streamTurn(this.#run, { asked: this.#asked, first }, this.#collector, slot);
-    return streamed.then((outcome) => this.#take(filtered(outcome), saidBefore));
+    const slot = this.#continuations === 0 ? run.checkpoints : undefined;
+    if (slot === undefined) return this.askAnew(first);
+    return recordTurn(run, { asked, first }, collector, slot).then((outcome) => this.read(outcome));
   }
 
-  #take(outcome: StreamOutcome, saidBefore: number): Late<Inferred> {
-    const collected = this.#collector.collect(ENDINGS[outcome.type]);
-    const isCut = this.#continuations < this.#run.policy.maxContinuationRetries && isTruncated(outcome, collected, saidBefore);
+  protected override read(given: StreamOutcome): Late<Inferred> {
+    const outcome = filtered(given);
+    const collected = this.collector.collect(ENDINGS[outcome.type]);
+    const isCut = this.#continuations < this.run.policy.maxContinuationRetries && isTruncated(outcome, collected, this.#saidBefore);
     return isCut || outcome.type === "failed" ? this.#askOn(outcome, collected, isCut) : this.#inferred(outcome, collected);
   }
 
   /** Asks for the rest, or for less at once, if there is a use in it. */
   async #askOn(outcome: StreamOutcome, collected: Collected, isCut: boolean): Promise<Inferred> {
-    const run = this.#run;
+    const run = this.run;
     const room = await seldom.open();
-    const smaller = this.#isShrunk || !room.isOverflow(outcome, this.#collector) ? undefined : await run.shrink?.(this.#asked);
+    const smaller = this.#isShrunk || !room.isOverflow(outcome, this.collector) ? undefined : await run.shrink?.(this.request);
     if (smaller === undefined && !isCut) return this.#inferred(outcome.type === "failed" ? room.told(outcome) : outcome, collected);
     if (smaller !== undefined) {
       this.#isShrunk = true;
-      this.#asked = smaller;
+      this.request = smaller;
     } else {
       this.#continuations += 1;
       for (const { id, name } of collected.malformedCalls) {
@@ -84,17 +83,17 @@ class Answer {
       }
       this.#plea ??= room.truncationPlea(run.ids);
     }
-    this.#collector.dropCalls();
-    return this.#ask(room.goOn(run, this.#asked, collected, this.#plea));
+    this.collector.dropCalls();
+    return this.#ask(room.goOn(run, this.request, collected, this.#plea));
   }
 
   #inferred(outcome: StreamOutcome, collected: Collected): Inferred {
-    const run = this.#run;
+    const run = this.run;
     for (const call of collected.toolCalls) run.emit(readyEvent(run, call));
     const durationMs = run.clock.now() - this.#startedAt;
-    const { response, usage } = this.#collector;
-    const { model } = this.#asked;
-    const servedBy = run.provider.observer?.servedBy?.(this.#asked);
+    const { response, usage } = this.collector;
+    const { model } = this.request;
+    const servedBy = run.provider.observer?.servedBy?.(this.request);
     const turn = toTurn(collected, outcome, { response, usage, servedBy, model, durationMs });
     const lostCall = outcome.type === "cut" ? outcome.lostCall : undefined;
     return { turn, plea: this.#plea, lostCall, isAborted: outcome.type === "aborted" };

@@ -1,4 +1,5 @@
 import type { AgentEvent, InferenceRequest, Log, Message, Provider, Turn } from "@awaken/contract";
+import type { AbortSource } from "../stream/abort-source.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Collector } from "./collector.ts";
@@ -14,12 +15,14 @@ export interface InferenceRun {
   /** Gets an `inferenceId` in its routing unless it has one. */
   readonly request: InferenceRequest;
   readonly signal: AbortSignal;
+  /** Where whoever reads its streams hears of that abort. Default: at the signal. */
+  readonly source?: AbortSource | undefined;
   readonly clock: Clock;
   /** For messages that recovery inserts, and for the inference itself when its request names none. */
   readonly ids: Ids;
   readonly log: Log;
   /** Live events, called synchronously and in order. */
-  readonly emit: (event: AgentEvent) => void;
+  emit(event: AgentEvent): void;
   /** Told once, where what is said is gathered. */
   readonly onBegin?: ((turn: Collector) => void) | undefined;
   readonly policy: InferencePolicy;

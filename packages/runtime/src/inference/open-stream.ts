@@ -20,7 +20,8 @@ export function openStream(init: OpenInit, request: InferenceRequest): Opened | 
   });
 }
 
-interface Opening extends OpenInit {
+interface Opening {
+  readonly init: OpenInit;
   readonly askedAt: number;
   readonly limitMs: number;
   readonly controller: AbortController;
@@ -34,7 +35,7 @@ function openOnce(init: OpenInit, request: InferenceRequest): Tried | Promise<Tr
   try {
     const opening = provider.stream(request, { signal: controller.signal, maxRetryAfterMs: policy.maxRetryAfterMs });
     if (Symbol.asyncIterator in opening) return new OpenedStream(opening, askedAt, controller);
-    return openLater(opening, { ...init, askedAt, limitMs: openWindowMs(policy, request), controller });
+    return openLater(opening, { init, askedAt, limitMs: openWindowMs(policy, request), controller });
   } catch (thrown) {
     return refused(init, thrown);
   }
@@ -48,9 +49,9 @@ async function openLater(stream: Promise<AsyncIterable<StreamPart>>, opening: Op
     const opened = await waitFor(stream, opening);
     if (opened !== undefined) return new OpenedStream(opened, opening.askedAt, opening.controller);
   } catch (thrown) {
-    return refused(opening, thrown);
+    return refused(opening.init, thrown);
   }
-  return refused(opening, tooLate(opening.limitMs));
+  return refused(opening.init, tooLate(opening.limitMs));
 }
 
 function refused({ signal }: OpenInit, thrown: unknown): Tried {
@@ -64,7 +65,7 @@ const NOTHING = () => {};
 /** Undefined when the caller gave up or the time was over; what opens after that is closed again. */
 async function waitFor(
   opening: Promise<AsyncIterable<StreamPart>>,
-  { clock, signal, limitMs, controller }: Opening,
+  { init: { clock, signal }, limitMs, controller }: Opening,
 ): Promise<AsyncIterable<StreamPart> | undefined> {
   const off = onAbort(signal, () => controller.abort(signal.reason));
   // The reason tells a pool that its member was slow, and not that nobody wants an answer any more.

@@ -2,7 +2,11 @@ import type { StreamPart } from "@awaken/contract";
 
 /** A stream to read. It does not hear of the caller's abort by itself: whoever reads it breaks it off. */
 export class OpenedStream {
-  readonly type = "opened";
+  /** Not a field: all of them are. */
+  get type(): "opened" {
+    return "opened";
+  }
+
   readonly iterator: AsyncIterator<StreamPart>;
   /** Since when the provider owes a sign of life. */
   readonly askedAt: number;

@@ -31,17 +31,18 @@ export const DEFAULT_INFERENCE_POLICY: InferencePolicy = Object.freeze({
 
 export const RETRY_SECTION = "retry";
 
-const FIELDS = [
-  "maxRetries",
-  "backoffBaseMs",
-  "overloadedBackoffBaseMs",
-  "maxStreamRetries",
-  "streamIdleTimeoutSecs",
-  "openTimeoutSecs",
-  "maxRetryAfterSecs",
-] as const;
-type Field = (typeof FIELDS)[number];
-const MS = 1000;
+const SECOND = 1000;
+
+/** What the section may say, by the name that it has there: which field of the policy it is, and in what unit. */
+const FIELDS: { readonly [name: string]: readonly [field: keyof InferencePolicy, unit: number] } = {
+  maxRetries: ["maxRetries", 1],
+  backoffBaseMs: ["backoffBaseMs", 1],
+  overloadedBackoffBaseMs: ["overloadedBackoffBaseMs", 1],
+  maxStreamRetries: ["maxStreamRetries", 1],
+  streamIdleTimeoutSecs: ["streamIdleTimeoutMs", SECOND],
+  openTimeoutSecs: ["openTimeoutMs", SECOND],
+  maxRetryAfterSecs: ["maxRetryAfterMs", SECOND],
+};
 
 const refuse = (problem: string): never => {
   throw new AwakenError("invalid_plugin_config", `section '${RETRY_SECTION}' is invalid: ${problem}`, {
@@ -51,25 +52,17 @@ const refuse = (problem: string): never => {
 
 /** Reads the `retry` section of an agent. What it does not say has its default; it must say nothing unknown. */
 export function readPolicy(section: JsonValue | undefined, maxContinuationRetries: number): InferencePolicy {
-  const defaults = DEFAULT_INFERENCE_POLICY;
-  if (section === undefined) return { ...defaults, maxContinuationRetries };
-  const fields = isJsonObject(section) ? section : refuse("expected an object");
-  const unknown = Object.keys(fields).find((name) => !FIELDS.some((field) => field === name));
-  if (unknown !== undefined) refuse(`unknown field '${unknown}'${didYouMean(unknown, FIELDS) || `; known are ${FIELDS.join(", ")}`}`);
-  const read = (field: Field, fallback: number): number => {
-    const value = fields[field] ?? fallback;
-    if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-    return refuse(`'${field}' must be a whole number that is not negative`);
-  };
-  const readSecs = (field: Field, fallbackMs: number): number => read(field, fallbackMs / MS) * MS;
-  return {
-    maxRetries: read("maxRetries", defaults.maxRetries),
-    backoffBaseMs: read("backoffBaseMs", defaults.backoffBaseMs),
-    overloadedBackoffBaseMs: read("overloadedBackoffBaseMs", defaults.overloadedBackoffBaseMs),
-    maxStreamRetries: read("maxStreamRetries", defaults.maxStreamRetries),
-    streamIdleTimeoutMs: readSecs("streamIdleTimeoutSecs", defaults.streamIdleTimeoutMs),
-    openTimeoutMs: readSecs("openTimeoutSecs", defaults.openTimeoutMs),
-    maxRetryAfterMs: readSecs("maxRetryAfterSecs", defaults.maxRetryAfterMs),
-    maxContinuationRetries,
-  };
+  const policy = { ...DEFAULT_INFERENCE_POLICY, maxContinuationRetries };
+  if (section === undefined) return policy;
+  if (!isJsonObject(section)) return refuse("expected an object");
+  const names = Object.keys(FIELDS);
+  const unknown = Object.keys(section).find((name) => !names.includes(name));
+  if (unknown !== undefined) refuse(`unknown field '${unknown}'${didYouMean(unknown, names) || `; known are ${names.join(", ")}`}`);
+  for (const [name, [field, unit]] of Object.entries(FIELDS)) {
+    const value = section[name] ?? policy[field] / unit;
+    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0)
+      return refuse(`'${name}' must be a whole number that is not negative`);
+    policy[field] = value * unit;
+  }
+  return policy;
 }

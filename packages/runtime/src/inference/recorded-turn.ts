@@ -6,7 +6,7 @@ import type { Asked, Attempting, Recovery, StreamOutcome } from "./stream-outcom
 
 /** A turn that is kept while it streams: it goes on from what was kept before, if there is anything. */
 export async function recordedTurn(
-  begin: (recorder: CheckpointRecorder) => Attempting,
+  begin: (recorder: CheckpointRecorder) => Attempting<StreamOutcome>,
   run: InferenceRun,
   slot: CheckpointSlot,
   { asked, first }: Asked,

@@ -6,9 +6,9 @@ import type { OpenInit } from "./stream-outcome.ts";
 export const isTransient = (failure: InferenceFailure): boolean => INFERENCE_FAILURES[failure.type] === "transient";
 
 /** Tells whoever listens why nothing comes, and waits. False when it was aborted. */
-export function waitToRetry({ clock, signal, emit }: OpenInit, reason: string, attempt: number, delayMs: number): Promise<boolean> {
-  emit({ type: "inference-retry", attempt, delayMs, reason });
-  return pause(clock, delayMs, signal);
+export function waitToRetry(init: OpenInit, reason: string, attempt: number, delayMs: number): Promise<boolean> {
+  init.emit({ type: "inference-retry", attempt, delayMs, reason });
+  return pause(init.clock, delayMs, init.signal);
 }
 
 /** As `sleep`, and a wait of nothing sets no timer. */

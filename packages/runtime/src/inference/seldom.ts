@@ -7,5 +7,6 @@ export { afterFailure, failureOf } from "./after-failure.ts";
 export { isOverflow, told } from "./failed-answer.ts";
 export { openAgain } from "./open-again.ts";
 export { recordedTurn } from "./recorded-turn.ts";
+export { refuseMedia } from "./refuse-media.ts";
 export { goOn, truncationPlea } from "./truncation.ts";
 export { turnStream } from "./turn-parts.ts";

@@ -13,7 +13,7 @@ export interface OpenInit {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly policy: InferencePolicy;
-  readonly emit: (event: AgentEvent) => void;
+  emit(event: AgentEvent): void;
 }
 
 export interface Aborted {
@@ -49,8 +49,8 @@ export interface Asked {
 }
 
 /** The same, and how it is asked for. */
-export interface Attempting extends Turning {
-  attempt(request: InferenceRequest): Late<StreamOutcome>;
+export interface Attempting<T> extends Turning {
+  attempt(request: InferenceRequest): Late<T>;
 }
 
 /** How a logical inference ended. After `cut` only the calls that came whole count, after `aborted` and `failed` none do. */

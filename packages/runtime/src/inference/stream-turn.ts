@@ -13,17 +13,34 @@ import type { Aborted, Asked, Attempting, FailedAttempt, StreamOutcome } from ".
 
 type AttemptEnd = { readonly type: "drained" } | Aborted | FailedAttempt;
 
-class Work implements Taker, Attempting {
+/**
+ * Asks this of the run's provider until the stream came to its end, what it said is enough, or the budget is spent. Everything that was
+ * said, over all streams, is in the collector; what a client saw since the last `stream-reset` is exactly that.
+ */
+export abstract class StreamedTurn<T> implements Taker<T>, Attempting<T> {
   readonly run: InferenceRun;
-  readonly request: InferenceRequest;
   readonly collector: Collector;
   readonly recorder: CheckpointRecorder | undefined;
+  request: InferenceRequest;
+  /** What the stream at hand was asked for, and which try it is. */
+  #attempted: InferenceRequest;
+  #retry = 0;
 
-  constructor(run: InferenceRun, request: InferenceRequest, collector: Collector, recorder: CheckpointRecorder | undefined) {
+  constructor(run: InferenceRun, request: InferenceRequest, collector: Collector, recorder?: CheckpointRecorder) {
     this.run = run;
     this.request = request;
     this.collector = collector;
     this.recorder = recorder;
+    this.#attempted = request;
+  }
+
+  /** How the turn came to its end. */
+  protected abstract read(outcome: StreamOutcome): Late<T>;
+
+  /** What is asked from here on is another turn: its tries are counted anew. */
+  protected askAnew(first: InferenceRequest): Late<T> {
+    this.#retry = 0;
+    return this.attempt(first);
   }
 
   take(part: StreamPart): boolean {
@@ -33,45 +50,48 @@ class Work implements Taker, Attempting {
   }
 
   /** Stream after stream, until one came to its end or there is no use in another. No async frame waits for a silent one: 0.3 KiB less. */
-  attempt(request: InferenceRequest, retry = 0): Late<StreamOutcome> {
-    return whenThere(openStream(this.run, request), (opened) => {
-      if (opened.type !== "opened") return this.#after(opened, request, retry);
-      const reading = readStream(this.run, opened, idleWindowMs(this.run.policy, request), this);
-      return reading.then((end) => whenThere(release(this.run, request, opened, end), (closed) => this.#after(closed, request, retry)));
-    });
+  attempt(request: InferenceRequest): Late<T> {
+    this.#attempted = request;
+    return whenThere(openStream(this.run, request), (opened) =>
+      opened.type === "opened" ? readStream(this.run, opened, idleWindowMs(this.run.policy, request), this) : this.#after(opened),
+    );
   }
 
-  #after(end: AttemptEnd, request: InferenceRequest, retry: number): Late<StreamOutcome> {
-    if (end.type === "drained") return { type: "ended", reason: this.collector.stopReason ?? "end-turn" };
-    return end.type === "aborted" ? end : this.#again(end, request, retry);
+  ended(stream: OpenedStream, end: StreamEnd): Late<T> {
+    return whenThere(release(this.run, this.#attempted, stream, end), (closed) => this.#after(closed));
   }
 
-  async #again(end: FailedAttempt, request: InferenceRequest, retry: number): Promise<StreamOutcome> {
+  #after(end: AttemptEnd): Late<T> {
+    if (end.type === "drained") return this.read({ type: "ended", reason: this.collector.stopReason ?? "end-turn" });
+    return end.type === "aborted" ? this.read(end) : this.#again(end);
+  }
+
+  async #again(end: FailedAttempt): Promise<T> {
     const { afterFailure } = await seldom.open();
-    const next = await afterFailure(this, request, end, retry);
-    return next.type === "ask" ? this.attempt(next.request, retry + 1) : next;
+    const next = await afterFailure(this, this.#attempted, end, this.#retry);
+    if (next.type !== "ask") return this.read(next);
+    this.#retry += 1;
+    return this.attempt(next.request);
   }
 }
 
 const ABORTED = { type: "aborted" } as const;
 const DRAINED = { type: "drained" } as const;
 
-/**
- * Asks this of the run's provider until the stream came to its end, what it said is enough, or the budget is spent. Everything that was
- * said, over all streams, is in the collector; what a client saw since the last `stream-reset` is exactly that.
- */
-export function streamTurn(
+class RecordedTurn extends StreamedTurn<StreamOutcome> {
+  protected override read(outcome: StreamOutcome): StreamOutcome {
+    return outcome;
+  }
+}
+
+/** The same, and it is kept in the slot while it streams. */
+export async function recordTurn(
   run: InferenceRun,
   { asked, first }: Asked,
   collector: Collector,
-  slot: CheckpointSlot | undefined,
+  slot: CheckpointSlot,
 ): Promise<StreamOutcome> {
-  if (slot === undefined) return Promise.resolve(new Work(run, asked, collector, undefined).attempt(first));
-  return recordTurn(run, { asked, first }, collector, slot);
-}
-
-async function recordTurn(run: InferenceRun, { asked, first }: Asked, collector: Collector, slot: CheckpointSlot): Promise<StreamOutcome> {
-  const begin = (recorder?: CheckpointRecorder) => new Work(run, asked, collector, recorder);
+  const begin = (recorder?: CheckpointRecorder) => new RecordedTurn(run, asked, collector, recorder);
   let room: Awaited<ReturnType<typeof seldom.open>>;
   try {
     room = await seldom.open();

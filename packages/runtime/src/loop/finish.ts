@@ -88,11 +88,12 @@ export const isLeft = (outcome: LoopOutcome): outcome is LeftRun => "type" in ou
 type StateTold = Extract<AgentEvent, { type: "state-snapshot" }>;
 
 /** The whole state, made only if somebody listens, and once for each revision. */
-function tellState({ listeners, state, tell }: RunContext, before?: StateTold): StateTold | undefined {
+function tellState(ctx: RunContext, before?: StateTold): StateTold | undefined {
+  const { listeners, state } = ctx;
   if (!listeners.isHeard) return undefined;
   const isSame = before?.snapshot.revision === state.revision;
   const event: StateTold = isSame ? before : { type: "state-snapshot", snapshot: state.export("shared") };
-  tell(event);
+  ctx.tell(event);
   return event;
 }
 

@@ -13,6 +13,7 @@ import {
   type UserMessage,
 } from "@awaken/contract";
 import type { SequencedMessage } from "@awaken/contract/store";
+import type { MessageStamp } from "../commit/tally.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -20,18 +21,23 @@ import type { RunContext } from "./run-context.ts";
 export interface MessageMaker {
   readonly ids: RunContext["ids"];
   readonly identity: RunContext["identity"];
-  readonly tally: Pick<RunContext["tally"], "steps">;
+  readonly tally: { readonly steps: number; stamp?: MessageStamp | undefined };
 }
 
 const newId = (ctx: MessageMaker): MessageId => messageId(ctx.ids());
 
-const stamp = (ctx: MessageMaker) => ({ runId: ctx.identity.runId, stepIndex: Math.max(0, ctx.tally.steps - 1) });
+/** Kept with the tally: each message of a step had one of its own, in memory stores too. */
+function stamp({ tally, identity }: MessageMaker): MessageStamp {
+  const stepIndex = Math.max(0, tally.steps - 1);
+  if (tally.stamp?.stepIndex !== stepIndex) tally.stamp = Object.freeze({ runId: identity.runId, stepIndex });
+  return tally.stamp;
+}
 
 export function assistantMessage(ctx: RunContext, id: MessageId, content: readonly AssistantContent[]): AssistantMessage {
   const { id: agentId } = ctx.active.plan.agent;
   // The record of the run says who speaks, until another agent does.
   const sender = agentId === ctx.identity.agentId ? undefined : { senderAgentId: agentId };
-  return { id, role: "assistant", content, metadata: { ...stamp(ctx), ...sender } };
+  return { id, role: "assistant", content, metadata: sender === undefined ? stamp(ctx) : { ...stamp(ctx), ...sender } };
 }
 
 /** Said by the runtime: the model reads it, clients do not see it. */

@@ -9,14 +9,13 @@ import { MadeMessages } from "../prompt/made-messages.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { StateStore } from "../state/store.ts";
 import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
-import type { Listeners } from "../stream/listeners.ts";
 import type { Incoming } from "./accepted-input.ts";
 import type { Activation, RunHandles } from "./activation.ts";
 import { openChildren } from "./child-calls.ts";
 import { NO_CHILDREN } from "./children.ts";
 import { seatAgent } from "./handoff.ts";
 import { lastWords } from "./messages.ts";
-import type { RunContext } from "./run-context.ts";
+import type { Emitter, RunContext, Teller } from "./run-context.ts";
 import { NO_TASKS, type RunTasks } from "./run-tasks.ts";
 import { StepProgress } from "./step-progress.ts";
 import { isSuperseding, supersede } from "./supersede.ts";
@@ -46,28 +45,24 @@ function openTranscript({ history, input }: Activation, given: readonly ToolMess
 }
 
 /** Events hold what records, state and transcript hold, and listeners are the code of others. What comes in pieces holds nothing. */
-function teller(listeners: Listeners<AgentEvent>): (event: AgentEvent) => void {
-  return (event) => {
-    if (!listeners.isAttended) return;
-    if (!event.type.endsWith("-delta")) freezeJson(event);
-    listeners.tell(event);
-  };
+function tell(this: Teller, event: AgentEvent): void {
+  if (!this.listeners.isAttended) return;
+  if (!("delta" in event)) freezeJson(event);
+  this.listeners.tell(event);
 }
 
 /** Facts are staged for the next commit as they are told; what only a live listener needs is not. */
-function emitter(listeners: Listeners<AgentEvent>, tell: (event: AgentEvent) => void, writer: RunWriter, progress: StepProgress) {
-  return (event: AgentEvent): void => {
-    // By far the most of them, never a fact, and it holds nothing.
-    if (event.type === "text-delta") {
-      listeners.tell(event);
-      return;
-    }
-    if (isStoredEvent(event.type)) {
-      writer.stage(event);
-      if (event.type === "stream-reset" || event.type === "tool-call-cancel") progress.note(event);
-    }
-    tell(event);
-  };
+function emit(this: Emitter, event: AgentEvent): void {
+  // By far the most of them, never a fact, and it holds nothing.
+  if (event.type === "text-delta") {
+    this.listeners.tell(event);
+    return;
+  }
+  if (isStoredEvent(event.type)) {
+    this.writer.stage(event);
+    if (event.type === "stream-reset" || event.type === "tool-call-cancel") this.progress.note(event);
+  }
+  this.tell(event);
 }
 
 const incomingOf = ({ input, inputModes, isContinuation }: Activation): readonly Incoming[] =>
@@ -95,10 +90,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const tally = new Tally(history.run?.counted ?? { ...NOTHING_COUNTED, answerId: messageId(handles.ids()) });
   if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
   const { scopeId, signal, clock, ids, log, listeners, inbox, landing, profileStore, plans } = handles;
-  const tell = teller(listeners);
-  const progress = new StepProgress();
-  const writer = new RunWriter({ landing, identity, state, transcript, tally, ledger, tell });
-  const emit = emitter(listeners, tell, writer, progress);
+  const written = { landing, identity, state, transcript, tally, ledger, listeners, tell };
   const bounds = handles.bounds ?? new Bounds(signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs: handles.cancelGraceMs });
   const active = seatAgent({ options, scopeId, identity, principal, transcript, signal, clock, profileStore }, plan);
   const ctx: Opened = {
@@ -114,15 +106,16 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     state,
     phases: new PhaseEngine({ store: state, table: plan.env, seat: active, log, bounds }),
     transcript,
-    writer,
+    writer: new RunWriter(written),
     landing,
     ledger,
     cutCalls: history.cutCalls,
     tally,
-    progress,
+    progress: new StepProgress(),
     inbox,
     desk: { isClosed: false, taking: undefined, untold: NONE, early: NONE },
     input: incomingOf(activation),
+    firstInput: activation.input[0]?.id,
     seed: activation.seed,
     signal,
     clock,

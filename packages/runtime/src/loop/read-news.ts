@@ -1,6 +1,7 @@
 import type { Message } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { backgroundTasks } from "../state/background-tasks.ts";
+import { removeTask } from "../state/task-changes.ts";
 import type { RunContext } from "./run-context.ts";
 import { endIn } from "./task-message.ts";
 
@@ -28,6 +29,6 @@ export function readNews({ state, tasks }: RunContext, messages: readonly Messag
     if (id.startsWith(END) && task !== undefined && id !== END + task.childRunId) continue;
     tasks.read(metadata.task);
     // The same, and its id is not given to another one.
-    if (kind !== "custom" && find(taskId) === undefined) state.commit(command().update(backgroundTasks, { type: "remove", taskId }));
+    if (kind !== "custom" && find(taskId) === undefined) state.commit(command().update(backgroundTasks, removeTask(taskId)));
   }
 }

@@ -23,10 +23,10 @@ const CANCELLED: StepOutcome = { type: "ended", termination: { type: "cancelled"
 const LEFT: StepOutcome = { type: "left", failure: undefined };
 
 /** What was said since the agent spoke last, or what this run brought of it: messages may come while it works. */
-function turnOf({ transcript, input: [first] }: RunContext): readonly Message[] {
+function turnOf({ transcript, firstInput: first }: RunContext): readonly Message[] {
   const { messages } = transcript;
   const since = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
-  return since.slice(Math.max(0, first === undefined ? 0 : since.findIndex(({ id }) => id === first.message.id)));
+  return since.slice(Math.max(0, first === undefined ? 0 : since.findIndex(({ id }) => id === first)));
 }
 
 function requestOf(ctx: RunContext, signal: AbortSignal): RootRequest {
@@ -41,7 +41,7 @@ function requestOf(ctx: RunContext, signal: AbortSignal): RootRequest {
     frontendTools: options.frontendTools,
     ...(options.overrides === undefined ? undefined : { overrides: options.overrides }),
     isContinuation,
-    emit: ctx.emit,
+    emit: (event) => ctx.emit(event),
     signal,
     remote: {
       stored: storedOf(ctx),

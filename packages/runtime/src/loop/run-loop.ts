@@ -41,23 +41,42 @@ const REFUSED: ReadonlySet<string> = new Set([
   "storage_already_exists",
 ]);
 
+const NONE: readonly never[] = Object.freeze([]);
+
 const LEAVING: Leaving = Object.freeze({ type: "left", failure: undefined });
+
+type Ending = Termination | Leaving | Elsewhere;
+
+/** A run that has begun. `ending` is what it came to before its first step, if it did not get there. */
+export interface Begun {
+  readonly ctx: RunContext;
+  readonly ending: Ending | undefined;
+}
+
+/** Whoever executes a run. It is asked from one frame for all of it: a frame around the loop is 0.5 KiB for each run that waits in there. */
+export interface RunHost {
+  /** Rejects when the run cannot begin. */
+  begin(): Promise<Begun>;
+  /** What those who wait for the run are told. */
+  outcomeOf?(ctx: RunContext, outcome: LoopOutcome): Late<LoopOutcome>;
+  /** The run is over here, whatever came of it. */
+  left?(ctx: RunContext): Promise<void> | undefined;
+}
 
 /**
  * Runs to the end or to the next wait. Every way out goes through `finish`, which says so exactly once; a run that cannot begin throws,
  * and one that leaves before its end says nothing.
  */
-export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
-  let ending: Termination | Leaving | Elsewhere | undefined;
+export async function runFrom(host: RunHost): Promise<LoopOutcome> {
+  let { ctx, ending }: { ctx: RunContext; ending: Ending | Broken | undefined } = await host.begin();
   try {
-    ending = await begin(ctx);
     while (ending === undefined) {
       ending = goes(ctx) ?? (nextAgent(ctx) === undefined ? undefined : await (await ctx.seldom.open()).followHandoffs(ctx));
       if (ending !== undefined) break;
       const id = openStep(ctx);
       let reached: StepOutcome;
       try {
-        // In this frame, and in none of its own: most runs that wait do so here, and a frame is 0.5 KiB.
+        // In this frame, and in none of its own: most runs that wait do so here.
         const begun = await beginStep(ctx, id);
         reached = "type" in begun ? begun : await endStep(ctx, id, begun, await ask(ctx, begun.request));
       } catch (thrown) {
@@ -69,38 +88,76 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
         ending = reached;
         break;
       }
-      const closing = closeStep(ctx, reached);
-      if (closing instanceof Promise) await closing;
-      const outcome = finalOutcome(ctx, reached);
-      // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
-      if (outcome.type === "continue" || outcome.type === "suspended") {
-        const committing = commitStep(ctx);
-        if (committing instanceof Promise) await committing;
-      }
-      const following = follow(ctx, outcome);
+      const following = goOnFrom(ctx, reached);
       ending = following instanceof Promise ? await following : following;
     }
   } catch (thrown) {
-    if (thrown instanceof NotBegun) {
+    ending = { type: "broken", thrown };
+  }
+  return await end(host, ctx, ending);
+}
+
+/** The run that nobody else has to do with. */
+export const runLoop = (ctx: RunContext): Promise<LoopOutcome> => runFrom({ begin: () => beginLoop(ctx) });
+
+/** A store that fails for a moment ends no run that somebody tries again: it goes on from its last commit. */
+const endingOf = (ctx: RunContext, thrown: unknown): Ending => takenBack(ctx, thrown) ?? failureOf(ctx, thrown);
+
+/** Up to the first step. Rejects when the run cannot begin. */
+export const beginLoop = (ctx: RunContext): Promise<Begun> =>
+  begin(ctx).then(
+    (ending) => {
+      ctx.input = NONE;
+      return { ctx, ending };
+    },
+    (thrown: unknown) => {
+      if (!(thrown instanceof NotBegun)) return { ctx, ending: endingOf(ctx, thrown) };
       unbindPlugins(ctx);
       throw thrown.cause;
-    }
-    // A store that fails for a moment ends no run that somebody tries again: it goes on from its last commit.
-    ending = takenBack(ctx, thrown) ?? failureOf(ctx, thrown);
-  }
-  ctx.desk.isClosed = true;
-  // What somebody is about to be told that is decided, is.
-  if (ctx.desk.taking !== undefined) await ctx.desk.taking;
-  const { backend } = ctx.active.plan;
-  if (backend !== undefined && ending.type === "cancelled" && ctx.signal.aborted) await stopRemote(ctx, backend);
+    },
+  );
+
+/** A step was made: it is closed and put on record, and what comes after it is found out. */
+function goOnFrom(ctx: RunContext, reached: TakenStep): Late<Termination | undefined> {
+  return whenThere(closeStep(ctx, reached), () => {
+    const outcome = finalOutcome(ctx, reached);
+    // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
+    const isKept = outcome.type === "continue" || outcome.type === "suspended";
+    return isKept ? whenThere(commitStep(ctx), () => follow(ctx, outcome)) : follow(ctx, outcome);
+  });
+}
+
+/** It failed. What that comes to is found out where whatever fails, a logger too, keeps nobody from leaving. */
+interface Broken {
+  readonly type: "broken";
+  readonly thrown: unknown;
+}
+
+async function end(host: RunHost, ctx: RunContext, reached: Ending | Broken): Promise<LoopOutcome> {
   try {
-    if (ending.type !== "left") return await finish(ctx, ending);
-    const { runId, threadId } = ctx.identity;
-    return { type: "left", runId, threadId, failure: ending.failure };
+    const ending = reached.type === "broken" ? endingOf(ctx, reached.thrown) : reached;
+    ctx.desk.isClosed = true;
+    // What somebody is about to be told that is decided, is.
+    if (ctx.desk.taking !== undefined) await ctx.desk.taking;
+    const { backend } = ctx.active.plan;
+    if (backend !== undefined && ending.type === "cancelled" && ctx.signal.aborted) await stopRemote(ctx, backend);
+    let outcome: LoopOutcome;
+    try {
+      outcome = ending.type === "left" ? leftOf(ctx, ending) : await finish(ctx, ending);
+    } finally {
+      unbindPlugins(ctx);
+      ctx.inbox.close();
+    }
+    const told = host.outcomeOf?.(ctx, outcome) ?? outcome;
+    return told instanceof Promise ? await told : told;
   } finally {
-    unbindPlugins(ctx);
-    ctx.inbox.close();
+    const leaving = host.left?.(ctx);
+    if (leaving !== undefined) await leaving;
   }
+}
+
+function leftOf({ identity: { runId, threadId } }: RunContext, { failure }: Leaving): LoopOutcome {
+  return { type: "left", runId, threadId, failure };
 }
 
 /** Apart from the loop: what a closure sees is kept for each run that waits there. */

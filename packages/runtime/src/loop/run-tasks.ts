@@ -30,8 +30,8 @@ export interface TaskScene {
   readonly state: StateStore;
   readonly inbox: Queue<InboxItem>;
   readonly signal: AbortSignal;
-  readonly tell: (event: AgentEvent) => void;
-  readonly emit: (event: AgentEvent) => void;
+  tell(event: AgentEvent): void;
+  emit(event: AgentEvent): void;
 }
 
 /** What one call starts tasks with, and speaks to other agents. */

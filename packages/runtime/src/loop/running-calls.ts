@@ -46,9 +46,9 @@ export class RunningCalls {
   }
 
   /** `begin` is given what takes the reply, and may call it at once. A call that cannot begin, because that throws, is none of them. */
-  add(call: AllowedCall, begin: (done: (reply: ToolReply) => void) => void): void {
+  add(call: AllowedCall, begin: (call: AllowedCall, done: (reply: ToolReply) => void) => void): void {
     const entry: Running = { call, reply: undefined };
-    begin((reply) => {
+    begin(call, (reply) => {
       entry.reply = reply;
       this.#unready -= 1;
       this.#ring();

@@ -18,13 +18,12 @@ export {
   checkParent,
   checkStands,
   closeLeft,
-  countedBy,
   endingPlan,
   findNamed,
-  findWork,
   finishCalls,
   hintedRun,
   namedRun,
+  recall,
 } from "./resume/seldom.ts";
 export { agentRunner } from "./run-agent.ts";
 export { shrink } from "./shrink-request.ts";

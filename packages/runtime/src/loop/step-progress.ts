@@ -1,4 +1,4 @@
-import { type AgentEvent, freezeJson } from "@awaken/contract";
+import { type AgentEvent, freezeJson, type MessageId } from "@awaken/contract";
 import type { Collector } from "../inference/collector.ts";
 import type { TurnPart } from "../inference/turn-part.ts";
 
@@ -23,14 +23,19 @@ const NOTHING: readonly never[] = Object.freeze([]);
  * said that they are, where they say so.
  */
 export class StepProgress {
-  #start: StepStart | undefined;
+  /** The number of the step; 0 before the first of this activation. */
+  step = 0;
+  #messageId: MessageId | undefined;
+  #agentId = "";
   #facts: StreamFact[] | undefined;
   #turn: Collector | undefined;
   /** The last of each kind of each call. */
   #reports: Map<string, CallReport> | undefined;
 
-  begin(start: StepStart): void {
-    this.#start = start;
+  begin({ step, messageId, agentId }: StepStart): void {
+    this.step = step;
+    this.#messageId = messageId;
+    this.#agentId = agentId;
     this.#facts = undefined;
     this.#turn = undefined;
     this.#reports = undefined;
@@ -56,13 +61,11 @@ export class StepProgress {
     this.#turn = turn;
   }
 
-  /** The number of the step; 0 before the first of this activation. */
-  get step(): number {
-    return this.#start?.step ?? 0;
-  }
-
   get current(): StepSoFar | undefined {
-    if (this.#start === undefined) return undefined;
-    return { start: this.#start, facts: this.#facts ?? NOTHING, parts: this.#turn?.parts ?? NOTHING };
+    const { step } = this;
+    const messageId = this.#messageId;
+    if (messageId === undefined) return undefined;
+    const start: StepStart = { type: "step-start", step, messageId, agentId: this.#agentId };
+    return { start, facts: this.#facts ?? NOTHING, parts: this.#turn?.parts ?? NOTHING };
   }
 }

@@ -1,4 +1,5 @@
 import {
+  type AgentEvent,
   type AssistantContent,
   errorMessage,
   freezeJson,
@@ -61,8 +62,8 @@ export async function endStep(ctx: RunContext, messageId: MessageId, { offeredTo
   if (left !== undefined) return left;
   count(ctx, turn);
   if (ctx.signal.aborted) return keepText(ctx, messageId, inferred, CANCELLED);
-  // What comes of it is read after hooks have seen it.
-  if (ctx.active.plan.env.hooks.afterInference.length > 0) freezeJson(turn);
+  // What comes of it is read after hooks of others have seen it. Otherwise its message is all that is kept of it (2 % of W3).
+  if (!ctx.active.plan.env.isOwn) freezeJson(turn);
   try {
     const after = ctx.phases.run("afterInference", { step, turn, offeredTools });
     if ((after instanceof Promise ? await after : after) === "cancelled") return keepText(ctx, messageId, inferred, CANCELLED);
@@ -89,7 +90,7 @@ function makePrompt(ctx: RunContext, messageId: MessageId): Prompt {
     tools: descriptors,
     toolIds,
     messages: ctx.transcript.messages,
-    state: ctx.state.snapshot(),
+    state: ctx.state,
     transforms: plan.env.transforms,
     runOverrides: ctx.options.overrides,
     frontendContext: ctx.options.frontendContext,
@@ -105,32 +106,51 @@ function makePrompt(ctx: RunContext, messageId: MessageId): Prompt {
 
 /** The inference of a step: what it needs of the run it asks the run for. */
 class StepInference implements InferenceRun {
-  readonly provider: InferenceRun["provider"];
-  readonly request: InferenceRequest;
-  readonly policy: InferenceRun["policy"];
-  readonly signal: AbortSignal;
-  readonly clock: InferenceRun["clock"];
-  readonly ids: InferenceRun["ids"];
-  readonly log: InferenceRun["log"];
-  readonly emit: InferenceRun["emit"];
-  readonly reshape: InferenceRun["reshape"];
-  readonly checkpoints: InferenceRun["checkpoints"];
   readonly #ctx: RunContext;
+  readonly request: InferenceRequest;
+  readonly signal: AbortSignal;
 
   constructor(ctx: RunContext, request: InferenceRequest, signal: AbortSignal) {
-    const { provider, policy, env } = ctx.active.plan;
-    const { transforms } = env;
     this.#ctx = ctx;
-    this.provider = provider;
     this.request = request;
-    this.policy = policy;
     this.signal = signal;
-    this.clock = ctx.clock;
-    this.ids = ctx.ids;
-    this.log = ctx.log;
-    this.emit = ctx.emit;
-    this.reshape = transforms.length === 0 ? undefined : (messages) => applyTransforms(messages, request.tools, transforms);
-    this.checkpoints = ctx.streams === undefined ? undefined : lateSlot(ctx, ctx.streams);
+  }
+
+  get source(): InferenceRun["source"] {
+    return this.signal === this.#ctx.signal ? this.#ctx.bounds.source : undefined;
+  }
+
+  get provider(): InferenceRun["provider"] {
+    return this.#ctx.active.plan.provider;
+  }
+
+  get policy(): InferenceRun["policy"] {
+    return this.#ctx.active.plan.policy;
+  }
+
+  get clock(): InferenceRun["clock"] {
+    return this.#ctx.clock;
+  }
+
+  get ids(): InferenceRun["ids"] {
+    return this.#ctx.ids;
+  }
+
+  get log(): InferenceRun["log"] {
+    return this.#ctx.log;
+  }
+
+  get reshape(): InferenceRun["reshape"] {
+    const { transforms } = this.#ctx.active.plan.env;
+    return transforms.length === 0 ? undefined : (messages) => applyTransforms(messages, this.request.tools, transforms);
+  }
+
+  get checkpoints(): InferenceRun["checkpoints"] {
+    return this.#ctx.streams === undefined ? undefined : lateSlot(this.#ctx, this.#ctx.streams);
+  }
+
+  emit(event: AgentEvent): void {
+    this.#ctx.emit(event);
   }
 
   onBegin(turn: Collector): void {
@@ -184,12 +204,12 @@ function factsOf({ active }: RunContext, toolName: string): CallFacts {
   return { runsAt, dynamic, kind };
 }
 
-function count({ active, tally, emit }: RunContext, turn: Turn): void {
+function count(ctx: RunContext, turn: Turn): void {
   const { model, usage, durationMs, stopReason: finishReason } = turn;
-  const { provider, contextWindow } = active.plan.model;
-  tally.add({ provider, model, usage });
+  const { provider, contextWindow } = ctx.active.plan.model;
+  ctx.tally.add({ provider, model, usage });
   const window = contextWindow === undefined ? undefined : { contextWindow };
-  emit({ type: "inference-end", provider, model, usage, durationMs, finishReason, ...window });
+  ctx.emit({ type: "inference-end", provider, model, usage, durationMs, finishReason, ...window });
 }
 
 function failed(turn: Turn): StepOutcome | undefined {

@@ -204,10 +204,14 @@ export function execute(ctx: RunContext, allowed: AllowedCall, done: (reply: Too
  * it in the round may have kept the process, and what another process has taken over must not be begun here.
  */
 export function executeTool(ctx: RunContext, allowed: ReadyCall, done: (reply: ToolReply) => void, traceParent?: string): void {
-  const begin = () => beginTool(ctx, allowed, done, traceParent);
   const assured = allowed.tool.traits.pure ? undefined : ctx.landing.assure();
-  if (assured === undefined) begin();
-  else void assured.then(() => (ctx.signal.aborted ? done({ result: INTERRUPTED, command: undefined }) : begin()));
+  if (assured === undefined) beginTool(ctx, allowed, done, traceParent);
+  else void assured.then(() => beginAssured(ctx, allowed, done, traceParent));
+}
+
+function beginAssured(ctx: RunContext, allowed: ReadyCall, done: (reply: ToolReply) => void, traceParent: string | undefined): void {
+  if (ctx.signal.aborted) done({ result: INTERRUPTED, command: undefined });
+  else beginTool(ctx, allowed, done, traceParent);
 }
 
 function beginTool(ctx: RunContext, allowed: ReadyCall, done: (reply: ToolReply) => void, traceParent: string | undefined): void {

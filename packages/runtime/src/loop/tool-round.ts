@@ -177,7 +177,7 @@ class Round {
     for (const call of allowed) {
       if (this.#ctx.signal.aborted) return;
       if ((await this.#before(call)) === "cancelled" || (await this.#claim([call])) === false) return;
-      this.#begin(call);
+      this.#running.add(call, this.#execute);
       await this.#bringToEnd();
       if (this.#isSuspended) {
         this.#isStopped = true;
@@ -197,12 +197,10 @@ class Round {
     const claiming = this.#claim(allowed);
     if (claiming !== undefined && !(claiming instanceof Promise ? await claiming : claiming)) return;
     if (this.#isSuspended) await this.#putOnRecord();
-    for (const call of allowed) this.#begin(call);
+    for (const call of allowed) this.#running.add(call, this.#execute);
   }
 
-  #begin(call: AllowedCall): void {
-    this.#running.add(call, (done) => execute(this.#ctx, call, done));
-  }
+  readonly #execute = (call: AllowedCall, done: (reply: ToolReply) => void): void => execute(this.#ctx, call, done);
 
   /**
    * Brings calls to their end as they are ready: in call order; in a round that lasts, or in which one waits, as they come, and on record

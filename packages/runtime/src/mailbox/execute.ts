@@ -1,5 +1,6 @@
 import { AwakenError, errorMessage } from "@awaken/contract";
 import { type Claim, type ClaimedDispatch, MAX_COMMIT_ATTEMPTS } from "@awaken/contract/store";
+import { isLost as isTaskLost } from "../builtin/background/tenant-work.ts";
 import { isLeft, type LeftRun } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import { startRun } from "../run/start-run.ts";
@@ -38,7 +39,7 @@ const OVERTAKEN: ReadonlySet<string> = new Set(["pending_selection_conflict", "a
 
 async function followPlan(executor: Executor, { dispatch: claimed, records: found }: Claim, askedAt: number): Promise<Fate> {
   const { queue, ask } = executor;
-  const isLost: PlanScene["isLost"] = (task) => executor.parts.tasks.isLost(task);
+  const isLost: PlanScene["isLost"] = (task) => isTaskLost(executor.parts.tasks, task);
   const isUnknown: PlanScene["isUnknown"] = (id) => executor.unknowns.has(keyIn(queue.scopeId, id));
   if (AwakenError.is(found)) throw found;
   for (let tries = 1, records = found; ; tries++, records = await lookAgain(claimed, queue, ask)) {

@@ -73,7 +73,6 @@ export class Hold implements Holding, Lease {
   #wishes: OpenWishes | undefined;
   #run: ActiveRun | undefined;
   #isAwaited = false;
-  #fence: Fence | undefined;
   #claimed: ClaimedDispatch | undefined;
   #isSettled = false;
   /** Whoever goes on with the run does so from its last commit, also when the store would still take one from here. */
@@ -137,6 +136,11 @@ export class Hold implements Holding, Lease {
     return this.#fence ?? { dispatchId: this.#dispatchId, claimToken: "none" };
   }
 
+  /** What it claimed the thread with. Undefined: it has not. */
+  get #fence(): Fence | undefined {
+    return this.#claimed === undefined ? undefined : { dispatchId: this.#claimed.dispatchId, claimToken: this.#claimed.claimToken };
+  }
+
   /** The dispatch, as it was when it was claimed. */
   get claimed(): ClaimedDispatch | undefined {
     return this.#claimed;
@@ -152,7 +156,7 @@ export class Hold implements Holding, Lease {
   }
 
   isOf(scopeId: ScopeId, runId: RunId): boolean {
-    return this.tenant.scopeId === scopeId && this.#run?.runIds.includes(runId) === true;
+    return this.tenant.scopeId === scopeId && this.#run?.isKnownAs(runId) === true;
   }
 
   isOn(scopeId: ScopeId, threadId: ThreadId): boolean {
@@ -170,7 +174,7 @@ export class Hold implements Holding, Lease {
 
   /** It has the thread, and nothing has settled that yet. */
   get isHeld(): boolean {
-    return this.#fence !== undefined && !this.#isSettled;
+    return this.#claimed !== undefined && !this.#isSettled;
   }
 
   /** It was told to stop, by whomever; what was taken over goes on. */
@@ -186,7 +190,7 @@ export class Hold implements Holding, Lease {
   first({ runId, run }: ThreadCommit, write: (ports: CommitPorts) => Promise<CommitResult>): Promise<CommitResult> | undefined {
     const enter = this.#entrance;
     // What a run is ended for that it leaves behind is not its own first commit.
-    if (enter === undefined || this.#run?.runIds.includes(runId) !== true) return undefined;
+    if (enter === undefined || this.#run?.isKnownAs(runId) !== true) return undefined;
     return inOne({ queue: this.tenant, ask: this.#init.ask }, "commit a transaction", async (ports) => {
       await enter(ports, run?.updatedAt);
       return write(ports);
@@ -202,7 +206,7 @@ export class Hold implements Holding, Lease {
       const outbound = [...(this.#isAwaited ? NOTHING : parentWake(run)), ...parentNews(run, events)];
       if (outbound.length > 0) riders.outbound = outbound;
     }
-    if (this.#run?.runIds.includes(runId) === false) {
+    if (this.#run?.isKnownAs(runId) === false) {
       if (fence !== undefined) riders.fence = fence;
       return riders;
     }
@@ -223,7 +227,7 @@ export class Hold implements Holding, Lease {
     this.#hasLanded = true;
     this.#init.watchers.ended(run, dispatch?.type === "dead-letter" ? "dead_letter" : undefined);
     this.#wishes?.landed(takes);
-    const isOwn = this.#run?.runIds.includes(runId) === true;
+    const isOwn = this.#run?.isKnownAs(runId) === true;
     if (this.#run !== undefined && isOwn) {
       this.#written(this.#run, run, threadState);
       this.#place = result?.lastCursor ?? result?.events.at(-1)?.cursors.run ?? this.#place;
@@ -307,15 +311,13 @@ export class Hold implements Holding, Lease {
   }
 
   #hold(claimed: ClaimedDispatch, askedAt: number): void {
-    const { dispatchId: id, claimToken } = claimed;
     this.#claimed = claimed;
-    this.#fence = { dispatchId: id, claimToken };
     this.#leave.hold();
     this.#init.leases.add(this, askedAt);
   }
 
   #change(runId: RunId, isFirst: boolean, result: DispatchResult | undefined): DispatchChange | undefined {
-    if (this.#fence !== undefined) return result === undefined ? undefined : settlement(result, this.isFromQueue);
+    if (this.#claimed !== undefined) return result === undefined ? undefined : settlement(result, this.isFromQueue);
     // What begins and ends in one commit needs no hold: nobody can come between.
     if (!isFirst || result !== undefined || this.#run === undefined) return undefined;
     const { consumer, leaseMs, maxAttempts, clock } = this.#init;

@@ -2,7 +2,7 @@ import { AwakenError, type RunId, type RunProjection, type ThreadId, runId as to
 import { type DispatchRecord, MAX_COMMIT_ATTEMPTS, resumeKey } from "@awaken/contract/store";
 import type { RunOrder } from "../loop/run-order.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
-import { didNotStop, RELEASE_MS } from "../run/on-busy.ts";
+import { didNotStop, RELEASE_MS } from "../run/freed.ts";
 import { RunBell } from "../run/run-bell.ts";
 import { onAbort } from "../stream/abort.ts";
 import { within } from "../stream/within.ts";

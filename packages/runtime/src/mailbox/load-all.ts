@@ -1,6 +1,5 @@
 import { threads } from "../builtin/background/task-table.ts";
-import { compacting } from "../builtin/compaction/compacting-door.ts";
-import { judging } from "../builtin/stop-policy/stop-policy.ts";
+import { seldom as builtinSeldom } from "../builtin/seldom-door.ts";
 import { toolWork } from "../builtin/tool-work-door.ts";
 import { seldom as commitSeldom } from "../commit/seldom-door.ts";
 import { pools } from "../inference/pool/pool-cache.ts";
@@ -19,7 +18,7 @@ import { seldom as toolSeldom } from "../tool/seldom-door.ts";
 /** Every door but the one that this stands behind; first what a run needs when something failed. */
 const DOORS: readonly Door<unknown>[] = [
   ...[inferenceSeldom, seldom, commitSeldom, whole, moreRoom, following, pools, toolSeldom],
-  ...[compacting, judging, threads, toolWork, fitting, discovery, profiles, opening],
+  ...[builtinSeldom, threads, toolWork, fitting, discovery, profiles, opening],
 ];
 
 /**

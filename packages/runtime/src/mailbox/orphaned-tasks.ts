@@ -1,4 +1,5 @@
 import { AwakenError, dispatchId, messageId, type PersistedState, type TaskRecord, type ThreadId } from "@awaken/contract";
+import { isLost } from "../builtin/background/tenant-work.ts";
 import { endIn, taskMessage } from "../loop/task-message.ts";
 import { isRunning } from "../state/background-tasks.ts";
 import { lostTask, storedTasks } from "../state/task-records.ts";
@@ -9,7 +10,7 @@ import type { Tenant } from "./tenant.ts";
 
 /** Those that are known here to have ended with their process. */
 const lostOf = ({ parts }: Tenant, state: PersistedState | undefined): readonly TaskRecord[] =>
-  storedTasks(state).filter((task) => isRunning(task) && parts.tasks.isLost(task));
+  storedTasks(state).filter((task) => isRunning(task) && isLost(parts.tasks, task));
 
 /**
  * A run that waits for its tasks, some of which ended with their process, is woken: it reads that they are lost, and goes on. The news are

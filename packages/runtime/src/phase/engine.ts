@@ -8,7 +8,7 @@ import { type Command, command } from "./command.ts";
 import { callHooks, gatherNow } from "./gather.ts";
 import type { HookInput, PhaseFacts, PhaseTable, RunScene, Seat } from "./hook.ts";
 import { Lock } from "./lock.ts";
-import { Submitter } from "./submit.ts";
+import { checkCommand, submit } from "./submit.ts";
 import { whole } from "./whole-door.ts";
 import { CLOSING, type LockedEngine, type PhaseOutcome, type WholePhase } from "./whole-phase-parts.ts";
 
@@ -41,8 +41,10 @@ export class PhaseEngine implements LockedEngine {
   readonly seat: Seat;
   readonly log: Log;
   readonly maxRounds: number;
-  readonly #lock = new Lock();
-  readonly #submitter: Submitter;
+  failedEffects = 0;
+  lastActionId = 0;
+  /** Made for the first phase that is waited for: most runs have none. */
+  #lock: Lock | undefined;
   readonly bounds: Bounds;
   /** A handoff puts that of the next agent here. */
   table: PhaseTable;
@@ -55,11 +57,6 @@ export class PhaseEngine implements LockedEngine {
     this.maxRounds = init.maxRounds ?? DEFAULT_MAX_ROUNDS;
     this.store.register(OWN_KEYS);
     this.bounds = init.bounds ?? defaultBounds(init.seat.scene);
-    this.#submitter = new Submitter(this);
-  }
-
-  get failedEffects(): number {
-    return this.#submitter.failedEffects;
   }
 
   /** The plugins of the next agent, after a handoff. Actions of the old ones stay queued until somebody handles them. */
@@ -73,7 +70,7 @@ export class PhaseEngine implements LockedEngine {
    */
   run<P extends HookPhase>(phase: P, facts: PhaseFacts[P], first?: Command): PhaseOutcome | Promise<PhaseOutcome> {
     if (this.isCancelled(phase)) return first === undefined ? "cancelled" : this.#submitCancelled(first);
-    if (this.#lock.isTaken || this.#hasDue(phase)) return this.#wait(phase, facts, first, undefined);
+    if (this.#lock?.isTaken === true || this.#hasDue(phase)) return this.#wait(phase, facts, first, undefined);
     const entries = this.table.hooks[phase];
     if (entries.length === 0)
       return first === undefined ? "completed" : (this.#tryNow(first) ?? this.#wait(phase, facts, first, undefined));
@@ -104,7 +101,7 @@ export class PhaseEngine implements LockedEngine {
 
   /** The phase has more to do than a commit: hooks to wait for, or actions. */
   #wait<P extends HookPhase>(...asked: WholePhase<P>): Promise<PhaseOutcome> {
-    return this.#lock.run(() => whole.room?.runWhole(this, ...asked) ?? this.#load(asked));
+    return this.#alone(() => whole.room?.runWhole(this, ...asked) ?? this.#load(asked));
   }
 
   /** Hooks that were called may fail before it is there: that is told then. What already happened is recorded also when it cannot be loaded. */
@@ -122,17 +119,22 @@ export class PhaseEngine implements LockedEngine {
 
   /** Validates, commits once, then dispatches the effects. */
   submit(given: Command): Promise<void> {
-    return this.#lock.run(async () => this.submitNow(given));
+    return this.#alone(async () => this.submitNow(given));
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    this.#lock ??= new Lock();
+    return this.#lock.run(work);
   }
 
   /** The same, for whoever has the lock. Commits at once; the promise, if there is one, is that of the effects. */
   submitNow(given: Command): Promise<void> | undefined {
-    return this.#submitter.submit(given);
+    return submit(this, given);
   }
 
   /** Throws what `submit` would throw before it commits. */
   check(given: Command): void {
-    this.#submitter.check(given);
+    checkCommand(this, given);
   }
 
   inputs<P extends HookPhase>(phase: P, facts: PhaseFacts[P]) {

@@ -12,88 +12,80 @@ export const nameOf = (what: string, key: string, entry: { readonly plugin: stri
 
 const isOfRun = ({ key }: Update): boolean => key.name === runLifecycle.name;
 
-type SubmitterInit = Pick<LockedEngine, "store" | "table" | "seat" | "log" | "bounds">;
+/** The engine, as what it submits knows it. */
+interface Submitting extends Pick<LockedEngine, "store" | "table" | "seat" | "log" | "bounds"> {
+  failedEffects: number;
+  /** Of the last action that was queued; 0 before the first. */
+  lastActionId: number;
+}
 
-/** Turns a command into one commit and, after it, its effects. */
-export class Submitter {
-  failedEffects = 0;
-  readonly #engine: SubmitterInit;
-  #lastId = 0;
+/** Turns a command into one commit and, after it, its effects. Commits at once; the promise, if there is one, is that of the effects. */
+export function submit(engine: Submitting, given: Command): Promise<void> | undefined {
+  checkHandlers(engine, given);
+  const mayEnd = given.updates.some(isOfRun) && !isDone(engine);
+  engine.store.commit(batchOf(engine, given));
+  if (mayEnd && isDone(engine)) dropPending(engine);
+  return given.effects.length === 0 ? undefined : dispatch(engine, given);
+}
 
-  constructor(engine: SubmitterInit) {
-    this.#engine = engine;
-  }
+/** Throws what `submit` would throw before it commits. */
+export function checkCommand(engine: Submitting, given: Command): void {
+  checkHandlers(engine, given);
+  engine.store.check(batchOf(engine, given));
+}
 
-  /** Commits at once; the promise, if there is one, is that of the effects. */
-  submit(given: Command): Promise<void> | undefined {
-    this.#checkHandlers(given);
-    const mayEnd = given.updates.some(isOfRun) && !this.#isDone();
-    this.#engine.store.commit(this.#batch(given));
-    if (mayEnd && this.#isDone()) this.#dropPending();
-    return given.effects.length === 0 ? undefined : this.#dispatch(given);
-  }
-
-  check(given: Command): void {
-    this.#checkHandlers(given);
-    this.#engine.store.check(this.#batch(given));
-  }
-
-  #checkHandlers(given: Command): void {
-    const { table } = this.#engine;
-    for (const { key } of given.actions) {
-      if (!table.actions.has(key)) {
-        throw new AwakenError("unknown_scheduled_action_handler", `no plugin handles the action '${key}'`, { details: { key } });
-      }
-    }
-    for (const { key } of given.effects) {
-      if (!table.effects.has(key)) {
-        throw new AwakenError("unknown_effect_handler", `no plugin handles the effect '${key}'`, { details: { key } });
-      }
+function checkHandlers({ table }: Submitting, given: Command): void {
+  for (const { key } of given.actions) {
+    if (!table.actions.has(key)) {
+      throw new AwakenError("unknown_scheduled_action_handler", `no plugin handles the action '${key}'`, { details: { key } });
     }
   }
-
-  /** The updates, and one more that queues the actions. */
-  #batch(given: Command): Batch {
-    if (given.actions.length === 0) return given;
-    const actions = given.actions.map((action) => ({ id: this.#nextId(), action }));
-    const { updates } = command().update(pendingActions, { type: "push", actions });
-    return { updates: [...given.updates, ...updates], baseRevision: given.baseRevision };
-  }
-
-  /** Above every id that a restored state holds. */
-  #nextId(): number {
-    if (this.#lastId === 0) {
-      const state = this.#engine.store.snapshot();
-      const ids = [...(state.get(pendingActions) ?? []), ...(state.get(failedActions) ?? [])].map((entry) => entry.id);
-      this.#lastId = Math.max(0, ...ids);
+  for (const { key } of given.effects) {
+    if (!table.effects.has(key)) {
+      throw new AwakenError("unknown_effect_handler", `no plugin handles the effect '${key}'`, { details: { key } });
     }
-    this.#lastId += 1;
-    return this.#lastId;
   }
+}
 
-  #isDone(): boolean {
-    return this.#engine.store.get(runLifecycle)?.status === "done";
+/** The updates, and one more that queues the actions. */
+function batchOf(engine: Submitting, given: Command): Batch {
+  if (given.actions.length === 0) return given;
+  const actions = given.actions.map((action) => ({ id: nextActionId(engine), action }));
+  const { updates } = command().update(pendingActions, { type: "push", actions });
+  return { updates: [...given.updates, ...updates], baseRevision: given.baseRevision };
+}
+
+/** Above every id that a restored state holds. */
+function nextActionId(engine: Submitting): number {
+  if (engine.lastActionId === 0) {
+    const { store } = engine;
+    const ids = [...(store.get(pendingActions) ?? []), ...(store.get(failedActions) ?? [])].map((entry) => entry.id);
+    engine.lastActionId = Math.max(0, ...ids);
   }
+  engine.lastActionId += 1;
+  return engine.lastActionId;
+}
 
-  /** What a finished run had scheduled must not happen in the next one. What its closing phases schedule still does. */
-  #dropPending(): void {
-    const pending = this.#engine.store.get(pendingActions) ?? [];
-    if (pending.length > 0) this.#engine.store.commit(command().update(pendingActions, { type: "clear" }));
-  }
+const isDone = ({ store }: Submitting): boolean => store.get(runLifecycle)?.status === "done";
 
-  async #dispatch(given: Command): Promise<void> {
-    const { table, seat, store, bounds, log } = this.#engine;
-    const scene: HookScene = { ...seat.scene, state: store.snapshot() };
-    for (const { key, payload } of given.effects) {
-      const entry = table.effects.get(key);
-      try {
-        const done = entry?.run(payload, scene);
-        // What was committed is also done after an abort, as far as the grace reaches.
-        if (isPromise(done)) await bounds.wait(done, { limit: "effectMs", onAbort: "grace", name: () => nameOf("effect", key, entry) });
-      } catch (thrown) {
-        this.failedEffects += 1;
-        log.error(`effect '${key}' failed: ${errorMessage(thrown)}`);
-      }
+/** What a finished run had scheduled must not happen in the next one. What its closing phases schedule still does. */
+function dropPending({ store }: Submitting): void {
+  const pending = store.get(pendingActions) ?? [];
+  if (pending.length > 0) store.commit(command().update(pendingActions, { type: "clear" }));
+}
+
+async function dispatch(engine: Submitting, given: Command): Promise<void> {
+  const { table, seat, store, bounds, log } = engine;
+  const scene: HookScene = { ...seat.scene, state: store.snapshot() };
+  for (const { key, payload } of given.effects) {
+    const entry = table.effects.get(key);
+    try {
+      const done = entry?.run(payload, scene);
+      // What was committed is also done after an abort, as far as the grace reaches.
+      if (isPromise(done)) await bounds.wait(done, { limit: "effectMs", onAbort: "grace", name: () => nameOf("effect", key, entry) });
+    } catch (thrown) {
+      engine.failedEffects += 1;
+      log.error(`effect '${key}' failed: ${errorMessage(thrown)}`);
     }
   }
 }

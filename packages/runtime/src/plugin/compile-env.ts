@@ -60,6 +60,7 @@ export function compileEnv(init: EnvInit): Env {
   for (const table of [tables.hooks, tables.arounds]) for (const list of Object.values(table)) Object.freeze(list);
   return Object.freeze({
     plugins: Object.freeze(plugins),
+    isOwn: init.plugins.length === 0,
     activating: Object.freeze(plugins.filter(({ onActivate }) => onActivate !== undefined)),
     binding: Object.freeze(plugins.filter(({ onBind }) => onBind !== undefined)),
     hooks: Object.freeze(tables.hooks),

@@ -11,6 +11,8 @@ import type { ReadSource } from "./tool-source.ts";
 /** All that an agent's plugins brought, compiled once per resolution and frozen. */
 export interface Env extends PhaseTable {
   readonly plugins: readonly Plugin[];
+  /** There are none but the runtime's own, which change nothing that they are given. */
+  readonly isOwn: boolean;
   /** Those of them that have `onActivate`. */
   readonly activating: readonly Plugin[];
   /** Those of them that have `onBind`. */

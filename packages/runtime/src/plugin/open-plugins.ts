@@ -1,4 +1,5 @@
 import { AwakenError, errorMessage, type Log } from "@awaken/contract";
+import { checkOpen } from "../stream/closed.ts";
 import type { Plugin } from "./define-plugin.ts";
 import type { ClosePlugin, PluginHost } from "./plugin-host.ts";
 
@@ -30,7 +31,7 @@ export class OpenPlugins {
   /** Undefined when all of them are open. One that failed before is tried again; all are waited for, and the first failure is thrown. */
   open(plugins: readonly Plugin[]): Promise<void> | undefined {
     // It may have been closed while this part was on its way.
-    if (this.#host.signal.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+    checkOpen(this.#host.signal);
     const opening = plugins.map((plugin) => this.#begin(plugin));
     const pending = opening.filter(({ isOpen }) => !isOpen);
     return pending.length === 0 ? undefined : allSettled(pending.map(({ opened }) => opened));

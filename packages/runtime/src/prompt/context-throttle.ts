@@ -1,7 +1,7 @@
-import { type ContextMessage, contextThrottleSchema } from "@awaken/contract";
+import { contextThrottleSchema } from "@awaken/contract";
 import { defineRuntimeState } from "../state/key.ts";
 
-interface Shown {
+export interface Shown {
   readonly lastStep: number;
   readonly contentHash: string;
 }
@@ -16,20 +16,3 @@ export const contextThrottle = defineRuntimeState("context_throttle", {
     entries: { ...value.entries, [key]: shown },
   }),
 });
-
-const FNV_PRIME = 0x01000193;
-
-function fnv(text: string, seed: number): string {
-  let hash = seed;
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), FNV_PRIME);
-  return (hash >>> 0).toString(16).padStart(8, "0");
-}
-
-/** Only tells a changed text from an unchanged one; no secret depends on it. */
-export const contentHash = (text: string): string => `${text.length.toString(16)}-${fnv(text, 0x811c9dc5)}${fnv(text, 0x2b3f9a71)}`;
-
-/** Whether the message may be shown in this step, given when it was shown last. */
-export function isDue(message: ContextMessage, step: number, shown: Shown | undefined): boolean {
-  if (message.cooldownSteps === 0 || shown === undefined) return true;
-  return step - shown.lastStep >= message.cooldownSteps || shown.contentHash !== contentHash(message.content);
-}

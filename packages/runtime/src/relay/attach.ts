@@ -1,7 +1,8 @@
-import { type AgentEvent, AwakenError, checkOptions, type PartRules, partRule, RULES, type ScopeId } from "@awaken/contract";
+import { type AgentEvent, checkOptions, type PartRules, partRule, RULES, type ScopeId } from "@awaken/contract";
 import type { LeftRun } from "../loop/finish.ts";
 import type { FollowUntil } from "../run/run-parts.ts";
 import { onAbort } from "../stream/abort.ts";
+import { checkOpen } from "../stream/closed.ts";
 import { type Late, whenThere } from "../stream/door.ts";
 import type { AttachedEvent, AttachedIterator, AttachOptions } from "./attached-event.ts";
 import { type FollowOptions, follow, type Reader } from "./follow.ts";
@@ -126,7 +127,7 @@ class Attached implements AttachedIterator {
     let reader: Late<Reader>;
     try {
       reader = whenThere(entered, (relay) => {
-        if (relay.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+        checkOpen(relay.closing);
         this.#relay = relay;
         return follow({ relay, exchange: relay.exchange, onClosing }, this.#id, this.#options);
       });

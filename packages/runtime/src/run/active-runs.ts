@@ -10,9 +10,9 @@ import {
 } from "@awaken/contract";
 import type { LoopOutcome } from "../loop/finish.ts";
 import type { RunContext } from "../loop/run-context.ts";
-import type { InboxItem } from "../plugin/inbox.ts";
+import { HeardController } from "../stream/abort-source.ts";
 import { Listeners } from "../stream/listeners.ts";
-import { Queue } from "../stream/queue.ts";
+import { Inbox } from "./inbox.ts";
 
 /** How a run is on record. */
 export interface Written {
@@ -20,16 +20,18 @@ export interface Written {
   readonly threadState: PersistedState | undefined;
 }
 
+const NONE: readonly never[] = Object.freeze([]);
+
 /** What controls a run from outside while it is active. */
 export class ActiveRun {
   readonly scopeId: ScopeId;
   readonly threadId: ThreadId;
-  readonly controller = new AbortController();
-  readonly inbox = new Queue<InboxItem>();
+  readonly controller = new HeardController();
+  readonly inbox: Inbox;
   readonly listeners = new Listeners<AgentEvent>();
-  /** Every id that it is known by: a claim may turn out to be for a run that exists. */
-  readonly runIds: RunId[];
   runId: RunId;
+  /** What else it is known by: a claim may turn out to be for a run that exists. */
+  #aliases: readonly RunId[] = NONE;
   /** Set once the run is under way. */
   result: Promise<LoopOutcome> | undefined;
   /** What its commits said last. Only of a run that another one waits for here. */
@@ -51,7 +53,22 @@ export class ActiveRun {
     this.scopeId = scopeId;
     this.threadId = threadId;
     this.runId = runId;
-    this.runIds = [runId];
+    this.inbox = new Inbox(threadId);
+  }
+
+  /** Every id that it is known by. */
+  get runIds(): readonly RunId[] {
+    return [...this.#aliases, this.runId];
+  }
+
+  isKnownAs(id: string): boolean {
+    return this.runId === id || this.#aliases.some((alias) => alias === id);
+  }
+
+  /** From here on it is known by this id, and by those that it had. */
+  rename(runId: RunId): void {
+    this.#aliases = [...this.#aliases, this.runId];
+    this.runId = runId;
   }
 
   /** Resolves when the slot is free again; never rejects. */
@@ -203,8 +220,7 @@ export class ActiveRuns {
     if (run.runId === runId) return;
     refuseActive(this.#own, runId);
     this.#own?.byRun.set(runId, run);
-    run.runIds.push(runId);
-    run.runId = runId;
+    run.rename(runId);
     for (const began of this.#tenants.ears) began(run);
   }
 

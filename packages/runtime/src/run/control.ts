@@ -49,12 +49,7 @@ export async function cancelAndWait(
   const { timeoutMs = CANCEL_WAIT_MS } = options;
   const run = await stop(parts, id);
   if (run === undefined) return elsewhere === undefined ? false : elsewhere(id, timeoutMs);
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const stopTimer = parts.clock.timer(timeoutMs, () => resolve(false));
-  void run.released.then(() => resolve(true));
-  const isReleased = await promise;
-  stopTimer();
-  return isReleased;
+  return parts.more.isReleased(parts, run, timeoutMs);
 }
 
 /** Puts messages into a run that is active. False when there is none, or it is over. */

@@ -1,5 +1,4 @@
 import {
-  AwakenError,
   checkOptions,
   copyJson,
   type DecisionAction,
@@ -16,6 +15,7 @@ import {
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
+import { INVALID, refuse } from "./refuse-request.ts";
 
 /** What a user says about a ticket. */
 export type DecisionInput = DecisionAction & {
@@ -38,12 +38,6 @@ export interface TicketDecision {
   /** What is decided about it. */
   readonly decision: DecisionInput;
 }
-
-const CODE = "invalid_activation";
-
-const refuse = (why: string): never => {
-  throw new AwakenError(CODE, `invalid activation: ${why}`);
-};
 
 const DECISION: PartRules<AnyDecision> = {
   action: needed(RULES.oneOf("approve", "deny", "answer")),
@@ -94,11 +88,11 @@ export function readDecisions(
   clock: Clock,
   isRunNamed: boolean,
 ): readonly AddressedDecision[] {
-  return reading(CODE, "invalid activation: a decision", () => {
+  return reading(INVALID, "invalid activation: a decision", () => {
     if (!Array.isArray(decisions)) return refuse(`decisions must be a list, got ${describeType(decisions)}`);
     return decisions.map((given) => {
-      checkOptions(CODE, "a decision of a list", given, TICKET_DECISION);
-      checkOptions(CODE, "a decision", given.decision, DECISION);
+      checkOptions(INVALID, "a decision of a list", given, TICKET_DECISION);
+      checkOptions(INVALID, "a decision", given.decision, DECISION);
       return { ...readDecision(given, ids, clock), isCall: isRunNamed };
     });
   });

@@ -1,5 +1,5 @@
 import { errorMessage, type Message, messageId, runId, threadId } from "@awaken/contract";
-import { threadTasks } from "../builtin/background/thread-tasks.ts";
+import { openThread } from "../builtin/background/tenant-work.ts";
 import type { AgentMessageRequest } from "../loop/message-sink.ts";
 import type { RunParts } from "./run-parts.ts";
 import { startRun } from "./start-run.ts";
@@ -18,7 +18,7 @@ export async function deliverHere(parts: RunParts, request: AgentMessageRequest)
   if (active.onThread(thread)?.inbox.tryPush({ type: "messages", messages: [said] }) === true) return id;
   const open = head?.openRun;
   if (open?.status === "waiting") {
-    tasks.open(thread, threadTasks).keep(said);
+    openThread(tasks, thread).keep(said);
     return id;
   }
   const { result } = startRun(parts, {

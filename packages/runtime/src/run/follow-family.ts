@@ -3,6 +3,7 @@ import { childOf } from "../commit/tickets.ts";
 import { isLeft, type LoopResult } from "../loop/finish.ts";
 import { resumeOrder } from "../loop/resume-order.ts";
 import { storedCalls } from "../state/tool-call-states.ts";
+import { checkOpen } from "../stream/closed.ts";
 import { EventStream } from "../stream/event-stream.ts";
 import type { Hearer } from "../stream/listeners.ts";
 import { isCalled } from "./called-run.ts";
@@ -62,7 +63,7 @@ async function goOn(parts: RunParts, id: RunId, child: RunId): Promise<void> {
     if (left <= 0)
       throw new AwakenError("timeout", `run '${id}' does not go on, although what it waited for is over`, { details: { runId: id } });
     await bell.wait(parts.clock, left, parts.closing);
-    if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+    checkOpen(parts.closing);
   }
 }
 

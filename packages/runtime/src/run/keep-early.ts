@@ -19,7 +19,7 @@ export async function keepEarly(
   if (named === undefined) return undefined;
   const found = parts.active.find(named);
   if (found.type === "ambiguous") throw new AwakenError("ambiguous_id", `'${named}' names two runs`, { details: { id: named } });
-  if (found.type === "found" && !found.run.runIds.some((id) => id === named)) return undefined;
+  if (found.type === "found" && !found.run.isKnownAs(named)) return undefined;
   const holders = await Promise.all(decisions.map(({ target }) => parts.records.runs.listByTicket(ticketId(target))));
   if (holders.flat().some((run) => isBelow(run, named))) return undefined;
   const isStray = (target: string, runs: readonly RunRecord[] = []) => runs.some((run) => run.runId !== named && isTicketOf(run, target));

@@ -3,19 +3,14 @@ import type { OpenTasks } from "../builtin/background/open-tasks.ts";
 import type { CallVerbs, TaskCaller, TaskScene } from "../loop/run-tasks.ts";
 import { backgroundTasks, isReservedName, isRunning, taskIdOf } from "../state/background-tasks.ts";
 import { messageOutbox } from "../state/message-outbox.ts";
-import { type Late, whenThere, withRoom } from "../stream/door.ts";
+import { type Late, whenThere } from "../stream/door.ts";
 import type { SpawnOptions, TaskBody, TaskContext, TaskSummary } from "../tool/tasks.ts";
+import { LateVerbs, type LateWork, type LoadingTask } from "./late-verbs.ts";
 import type { OpenedTasks, RunInit } from "./run-parts.ts";
 
 type Load = (init: RunInit, scene: TaskScene) => Late<OpenTasks>;
 
 const NONE: readonly LoadingTask[] = Object.freeze([]);
-
-/** Code that was to be started before the part was there that starts it. */
-interface LoadingTask {
-  readonly summary: TaskSummary;
-  isCancelled: boolean;
-}
 
 /** The code was told to stop before it began. */
 function stopped({ tasks, taskId, signal }: TaskContext): never {
@@ -23,20 +18,15 @@ function stopped({ tasks, taskId, signal }: TaskContext): never {
   throw signal.reason;
 }
 
-function stop(tasks: readonly LoadingTask[]): number {
-  const running = tasks.filter(({ isCancelled }) => !isCancelled);
-  for (const task of running) task.isCancelled = true;
-  return running.length;
-}
-
 /**
  * The background work of a run, which most runs have none of: it is loaded with the first task or message, or before the first step of a
  * run whose thread has some. Until then there is nothing to list or to stop but what waits for it, and that is said at once.
  */
-export class LateTasks implements OpenedTasks {
+export class LateTasks implements OpenedTasks, LateWork {
   readonly #init: RunInit;
   readonly #scene: TaskScene;
   readonly #load: Load;
+  readonly #before: OpenedTasks | undefined;
   #opened: OpenTasks | undefined;
   #isClosed = false;
   /** In the order in which they are started when the part is there: their ids follow from it. */
@@ -46,12 +36,13 @@ export class LateTasks implements OpenedTasks {
     this.#init = init;
     this.#scene = scene;
     this.#load = load;
+    this.#before = init.tasks;
   }
 
   get hasAny(): boolean {
     const { state, identity } = this.#scene;
     const isOnRecord = state.get(backgroundTasks) !== undefined;
-    return isOnRecord || this.#init.parts.tasks.find(identity.threadId)?.hasNews === true;
+    return isOnRecord || this.#init.ofRuntime.tasks.find(identity.threadId)?.hasNews === true;
   }
 
   get hasRunning(): boolean {
@@ -90,47 +81,24 @@ export class LateTasks implements OpenedTasks {
   close(): void {
     this.#isClosed = true;
     this.#opened?.close();
+    this.#before?.close();
   }
 
   forCall(caller: TaskCaller): CallVerbs {
     if (this.#opened !== undefined) return this.#opened.forCall(caller);
-    let made: CallVerbs | undefined;
-    const now = (): CallVerbs | undefined => {
-      made ??= this.#opened?.forCall(caller);
-      return made;
-    };
-    const open = (): Late<CallVerbs> =>
-      now() ??
-      whenThere(this.#open(), (tasks) => {
-        made ??= tasks.forCall(caller);
-        return made;
-      });
-    const loading = (taskId: string) => this.#loading.filter(({ summary }) => summary.taskId === taskId);
-    return {
-      tasks: {
-        spawn: (options, body) =>
-          this.#note(caller, options, "task", body, (code) => withRoom(open(), options, ({ tasks }, given) => tasks.spawn(given, code))),
-        spawnAgent: async (options) => {
-          if (!("body" in options)) return withRoom(open(), options, ({ tasks }, given) => tasks.spawnAgent(given));
-          return this.#note(caller, options, "sub_agent", options.body, (body) =>
-            withRoom(open(), options, ({ tasks }, given) => tasks.spawnAgent({ ...given, body })),
-          );
-        },
-        get: (taskId) => now()?.tasks.get(taskId) ?? loading(taskId)[0]?.summary,
-        list: () => [...(now()?.tasks.list() ?? []), ...this.#loading.map(({ summary }) => summary)],
-        cancel: (taskId) => now()?.tasks.cancel(taskId) === true || stop(loading(taskId)) > 0,
-        cancelTree: (taskId) => (now()?.tasks.cancelTree(taskId) ?? 0) + stop(loading(taskId)),
-        cancelAll: () => (now()?.tasks.cancelAll() ?? 0) + stop(this.#loading),
-        cancelRun: () => stop(this.#loading) + (now()?.tasks.cancelRun() ?? this.#cancelRun()),
-        send: (taskId, content) => Promise.resolve(whenThere(open(), ({ tasks }) => tasks.send(taskId, content))),
-        settled: (taskId) => Promise.resolve(whenThere(open(), ({ tasks }) => tasks.settled(taskId))),
-      },
-      sendMessage: (to, message) => Promise.resolve(withRoom(open(), to, ({ sendMessage }, given) => sendMessage(given, message))),
-    };
+    const tasks = new LateVerbs(this, caller);
+    return { tasks, sendMessage: (to, message) => tasks.sendMessage(to, message) };
   }
 
-  /** Until it is started it can be seen and stopped like any other. `start`: gets what to run, and gives the id that it has from then on. */
-  async #note<C extends TaskContext>(
+  get opened(): OpenTasks | undefined {
+    return this.#opened;
+  }
+
+  get loading(): readonly LoadingTask[] {
+    return this.#loading;
+  }
+
+  async note<C extends TaskContext>(
     caller: TaskCaller,
     options: Pick<SpawnOptions, "type" | "name" | "description">,
     kind: string,
@@ -155,7 +123,7 @@ export class LateTasks implements OpenedTasks {
 
   /** What is refused when the part is there is never seen. */
   #isAllowed({ name }: TaskSummary): boolean {
-    if (this.#loading.length >= this.#init.parts.tasks.table.init.maxRunning) return false;
+    if (this.#loading.length >= this.#init.ofRuntime.tasks.table.init.maxRunning) return false;
     return name === undefined || !(isReservedName(name) || this.#loading.some(({ summary }) => summary.name === name));
   }
 
@@ -169,7 +137,7 @@ export class LateTasks implements OpenedTasks {
       ...(name === undefined ? undefined : { name }),
       description: description ?? name ?? taskType,
       status: "running",
-      createdAt: this.#init.parts.clock.now(),
+      createdAt: this.#init.ofRuntime.clock.now(),
       parent: { runId: identity.runId, callId, agentId },
     };
   }
@@ -180,11 +148,11 @@ export class LateTasks implements OpenedTasks {
       await work(await this.#open());
     } catch (thrown) {
       const { runId } = this.#scene.identity;
-      this.#init.parts.log.warn(`${failed}: ${errorMessage(thrown)}`, { runId });
+      this.#init.ofRuntime.log.warn(`${failed}: ${errorMessage(thrown)}`, { runId });
     }
   }
 
-  #cancelRun(): number {
+  cancelRun(): number {
     this.#init.run.cancelItself();
     return 1;
   }

@@ -1,5 +1,4 @@
 import {
-  AwakenError,
   checkOptions,
   copyJson,
   isPlainObject,
@@ -16,6 +15,7 @@ import {
 } from "@awaken/contract";
 import { messageSchema } from "@awaken/contract/store";
 import type { Ids } from "../stream/ids.ts";
+import { INVALID, refuse } from "./refuse-request.ts";
 
 /** A message as a caller writes it; the id is made when it is left out. One with the id of a logged message is that message, unless that was taken out of view. */
 export interface MessageInput {
@@ -29,12 +29,6 @@ export interface MessageInput {
 
 /** A text, or messages. */
 export type RequestInput = string | readonly MessageInput[] | undefined;
-
-const CODE = "invalid_activation";
-
-const refuse = (why: string): never => {
-  throw new AwakenError(CODE, `invalid activation: ${why}`);
-};
 
 const MESSAGE: PartRules<MessageInput> = {
   role: needed(RULES.oneOf("user", "assistant", "system")),
@@ -59,7 +53,7 @@ function readParts(id: MessageId, content: readonly UserContent[], index: number
 }
 
 function toMessage(input: MessageInput, ids: Ids, index: number): Message {
-  checkOptions(CODE, `message ${index} of the input`, input, MESSAGE);
+  checkOptions(INVALID, `message ${index} of the input`, input, MESSAGE);
   const id = messageId(input.id ?? ids());
   const { content, role } = input;
   const parts: readonly UserContent[] = typeof content === "string" ? [{ type: "text", text: content }] : readParts(id, content, index);
@@ -71,7 +65,7 @@ function toMessage(input: MessageInput, ids: Ids, index: number): Message {
 export function toMessages(input: RequestInput, ids: Ids): readonly Message[] {
   if (input === undefined) return [];
   if (typeof input === "string") return [{ id: messageId(ids()), role: "user", content: [{ type: "text", text: input }] }];
-  return reading(CODE, "invalid activation: the input", () => {
+  return reading(INVALID, "invalid activation: the input", () => {
     if (!Array.isArray(input)) return refuse("input must be a string or a list of messages");
     const list: readonly MessageInput[] = input;
     // A hole counts too.

@@ -6,6 +6,7 @@ export { ChildRuns } from "./child-runs.ts";
 export { decide } from "./decide.ts";
 export { deliverHere } from "./deliver-here.ts";
 export { withFamily } from "./family-usage.ts";
+export { freed, isReleased } from "./freed.ts";
 export { openTasks } from "./open-tasks.ts";
 export { reconcile } from "./reconcile.ts";
 export { rewind } from "./rewind.ts";

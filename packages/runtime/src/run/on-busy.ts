@@ -1,19 +1,11 @@
 import { AwakenError, type RunId, runId, type ThreadId } from "@awaken/contract";
 import type { LoopOutcome } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
-import { within } from "../stream/within.ts";
+import { checkOpen } from "../stream/closed.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { OnBusy } from "./run-request.ts";
 import type { BegunRun, Told } from "./start-request.ts";
 import { startRun } from "./start-run.ts";
-
-/** How long whoever is at work has for his last words. */
-export const RELEASE_MS = 5_000;
-
-export const didNotStop = (threadId: ThreadId): AwakenError =>
-  new AwakenError("thread_already_running", `thread already has an active run: ${threadId}, which did not stop within ${RELEASE_MS} ms`, {
-    details: { threadId },
-  });
 
 /** The ids of a run that begins when the thread is free. */
 export interface Handle {
@@ -35,7 +27,7 @@ export type ThroughQueue = (start: BusyStart) => Promise<LoopOutcome>;
 /** Starts a run here, at once or when the thread is free, as whoever asks wants it. Throws, or rejects, when it cannot begin. */
 export function submit(parts: RunParts, order: RunOrder, onBusy: OnBusy, told: Told, throughQueue: ThroughQueue | undefined): BegunRun {
   if (onBusy === "refuse") return startRun(parts, order, told);
-  if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+  checkOpen(parts.closing);
   if (onBusy === "queue" && throughQueue === undefined) {
     throw new AwakenError("capability_mismatch", "onBusy: 'queue' needs a store with a queue: give the runtime one, such as sqliteStore", {
       details: { onBusy },
@@ -64,9 +56,7 @@ async function instead(parts: RunParts, start: BusyStart): Promise<LoopOutcome> 
   const here = parts.active.onThread(threadId);
   if (here !== undefined) {
     here.cancel("the run was interrupted");
-    await within(parts, here.released, RELEASE_MS, signal ?? parts.closing);
-    if (signal?.aborted) throw new AwakenError("cancelled", "nobody waits for the thread any more");
-    if (parts.active.onThread(threadId) === here) throw didNotStop(threadId);
+    await parts.more.freed(parts, here, signal);
   }
   return begin(parts, start);
 }

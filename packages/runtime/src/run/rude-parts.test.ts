@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
-import { text } from "../testing/script.ts";
+import { text, toolCall } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 
@@ -39,6 +39,25 @@ describe("parts that break their promises", () => {
     const request = { thread: "t", input: "hi" };
     Object.assign(request, { signal });
     await expect(runtime.run(request)).rejects.toMatchObject({ code: "invalid_activation", message: expect.stringContaining("signal") });
+    expect((await runtime.run({ thread: "t", input: "hi" })).text).toBe("hello");
+  });
+
+  it("a logger that throws while the run fails keeps its thread from nobody", async () => {
+    const inner = memoryStore();
+    let commits = 0;
+    const commit: Store["commit"] = (given) => {
+      commits += 1;
+      if (commits === 2) throw new Error("disk full");
+      return inner.commit(given);
+    };
+    const store: Store = Object.assign(Object.create(inner), { commit });
+    const broken = () => {
+      throw new Error("log broken");
+    };
+    const tools = [defineTool({ id: "work", description: "Work", input: z.object({}), pure: true, execute: () => 1 })];
+    const provider = scripted([toolCall("work", {}), text("hello")]);
+    const runtime = open(provider, { store, tools, log: { warn: broken, error: broken } });
+    await expect(runtime.run({ thread: "t", input: "hi" })).rejects.toThrow("log broken");
     expect((await runtime.run({ thread: "t", input: "hi" })).text).toBe("hello");
   });
 

@@ -31,8 +31,8 @@ export interface RunInit {
   /** What was registered when the run began. */
   readonly resolution: Resolution;
   readonly start: StartRun;
-  /** What was opened for it, to be closed when it is over here. */
-  tasks: readonly OpenedTasks[];
+  /** What was opened for it last, to be closed when it is over here: that closes what was opened before it. */
+  tasks: OpenedTasks | undefined;
 }
 
 /** Background work of a run, while that is at work here. */
@@ -52,6 +52,10 @@ export interface More {
   tellOwner(parts: RunParts, identity: RunIdentity): Promise<void>;
   /** Takes a run up that waits under this run id or thread id, to end it. */
   stopWaiting(parts: RunParts, id: string): Promise<ActiveRun | undefined>;
+  /** When the run that was told to stop has left its thread. Rejects when it does not in time, or nobody waits for that any more. */
+  freed(parts: RunParts, run: ActiveRun, signal: AbortSignal | undefined): Promise<void>;
+  /** Whether the run that was told to stop has left its thread by then. */
+  isReleased(parts: RunParts, run: ActiveRun, timeoutMs: number): Promise<boolean>;
   /** What a run has used, with all that it started. */
   withFamily(parts: RunParts, result: LoopResult): Promise<LoopResult>;
   /** What becomes of a run that went on elsewhere. */

@@ -1,5 +1,4 @@
 import {
-  AwakenError,
   checkOptions,
   copyJson,
   describeType,
@@ -25,6 +24,7 @@ import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
 import { type MessageInput, namedMessages, toMessages } from "./message-input.ts";
+import { INVALID, refuse } from "./refuse-request.ts";
 import { type RunTraceInput, readTrace } from "./run-trace.ts";
 
 /** What becomes of a request where a run is at work on its thread. */
@@ -73,12 +73,6 @@ export interface RunRequest<O = unknown> {
   readonly trace?: RunTraceInput;
 }
 
-const CODE = "invalid_activation";
-
-const refuse = (why: string): never => {
-  throw new AwakenError(CODE, `invalid activation: ${why}`);
-};
-
 /** From whatever realm it comes. */
 const isSignal = (value: unknown): boolean =>
   typeof value === "object" && value !== null && "aborted" in value && "addEventListener" in value;
@@ -116,7 +110,7 @@ const TOOL: PartRules<ToolDescriptor> = {
 function readTool(given: ToolDescriptor): ToolDescriptor {
   if (!isJsonObject(given)) return refuse(`a frontend tool must be an object, got ${describeType(given)}`);
   const { id, description, parameters, category, metadata } = given;
-  checkOptions(CODE, "a frontend tool", { id, description, category }, TOOL);
+  checkOptions(INVALID, "a frontend tool", { id, description, category }, TOOL);
   for (const part of [parameters, metadata ?? {}]) {
     if (!isJsonObject(part) || !isJson(part)) refuse(`parameters and metadata of the frontend tool '${id}' must be JSON objects`);
   }
@@ -149,8 +143,8 @@ function checkRetries({ outputRetries, output, resume }: RunRequest): void {
 
 /** Everything that can be said about a request before anything is looked up. */
 export const readRequest = (request: RunRequest, ids: Ids, clock: Clock): RunOrder =>
-  reading(CODE, "invalid activation: the request", () => {
-    checkOptions(CODE, "a run request", request, REQUEST);
+  reading(INVALID, "invalid activation: the request", () => {
+    checkOptions(INVALID, "a run request", request, REQUEST);
     return toOrder(request, ids, clock);
   });
 

@@ -1,7 +1,6 @@
 import {
   ADAPTERS,
   type Adapter,
-  AwakenError,
   checkOptions,
   ORIGINS,
   type Origin,
@@ -14,6 +13,7 @@ import {
   toolCallId,
 } from "@awaken/contract";
 import type { OrderTrace } from "../loop/run-order.ts";
+import { INVALID, refuse } from "./refuse-request.ts";
 
 /** Where a run comes from, for records and hooks. */
 export interface RunTraceInput {
@@ -41,12 +41,6 @@ export interface RunTraceInput {
   readonly traceParent?: string;
 }
 
-const CODE = "invalid_activation";
-
-const refuse = (why: string): never => {
-  throw new AwakenError(CODE, `invalid activation: ${why}`);
-};
-
 const TRACE: PartRules<RunTraceInput> = {
   origin: RULES.oneOf(...ORIGINS),
   runMode: RULES.oneOf(...RUN_MODES),
@@ -73,7 +67,7 @@ const NO_TRACE: OrderTrace = Object.freeze({});
 /** Callers without our compiler settings may give `undefined` for what they leave out. */
 export function readTrace({ trace, thread, runId: own }: TracedRequest): OrderTrace {
   if (trace === undefined) return NO_TRACE;
-  checkOptions(CODE, "the trace of a run request", trace, TRACE);
+  checkOptions(INVALID, "the trace of a run request", trace, TRACE);
   const { origin, runMode, adapter, parentRunId, rootRunId = parentRunId, parentThreadId, parentToolCallId } = trace;
   const { sessionId, transportRequestId, correlationId, traceParent } = trace;
   if (thread !== undefined && parentThreadId === thread) refuse(`thread '${thread}' cannot be its own parent`);

@@ -13,6 +13,7 @@ import {
 import { countedOf, isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { lastWords } from "../loop/messages.ts";
 import { onAbort } from "../stream/abort.ts";
+import { checkOpen } from "../stream/closed.ts";
 import type { Hearer } from "../stream/listeners.ts";
 import { sleep } from "../stream/sleep.ts";
 import type { ActiveRun } from "./active-runs.ts";
@@ -144,7 +145,7 @@ async function elsewhere(parts: RunParts, { runId: id }: LeftRun): Promise<LoopR
       if (asked === ASKS || !AwakenError.is(thrown) || thrown.code !== "storage_io") throw thrown;
     }
     await sleep(parts.clock, ASK_AGAIN_MS, parts.closing);
-    if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+    checkOpen(parts.closing);
   }
 }
 
@@ -210,6 +211,6 @@ async function settledLater(parts: RunParts, id: RunId, until: number): Promise<
     const left = until - parts.clock.now();
     if (left <= 0) throw timedOut(id, run);
     await bell.wait(parts.clock, left, parts.closing);
-    if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+    checkOpen(parts.closing);
   }
 }

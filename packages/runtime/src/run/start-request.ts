@@ -45,7 +45,7 @@ export function startRequest<O>(parts: RunParts, request: RunRequest<O>, begin: 
   let order: RunOrder | undefined;
   try {
     order = readRequest(request, parts.ids, parts.clock);
-    const output = new TypedOutput(request.output);
+    const output: TypedOutput<O> = request.output === undefined ? UNASKED : new TypedOutput(request.output);
     const { run, result } = begin(output.addTo(order), told);
     return { run, result: output.resultOf(parts, result, order.signal, told) };
   } catch (thrown) {
@@ -111,3 +111,6 @@ class TypedOutput<O> {
     return checked;
   }
 }
+
+/** Keeps nothing: all runs that were asked for no shape share it. */
+const UNASKED = new TypedOutput<never>(undefined);

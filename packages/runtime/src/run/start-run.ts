@@ -4,17 +4,19 @@ import type { Holding } from "../commit/holding.ts";
 import { isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
 import type { AgentPlans, RunContext } from "../loop/run-context.ts";
-import { runLoop } from "../loop/run-loop.ts";
+import { type Begun, beginLoop, type RunHost, runFrom } from "../loop/run-loop.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import { describeTools, listIds } from "../loop/to-plan.ts";
+import type { Resolution } from "../resolve/resolver.ts";
 import { onAbort } from "../stream/abort.ts";
 import { Bounds, type Work } from "../stream/bounds.ts";
+import { checkOpen } from "../stream/closed.ts";
 import type { Late } from "../stream/door.ts";
 import type { Ear, Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { defaultAgent } from "./default-agent.ts";
-import type { OpenedTasks, RunInit, RunParts } from "./run-parts.ts";
+import type { OpenedTasks, RunInit, RunParts, StartRun } from "./run-parts.ts";
 import { seldom } from "./seldom-door.ts";
 
 /** A run that was accepted: its slot is taken, and it is under way. */
@@ -30,12 +32,12 @@ export function startRun(
   listen?: Listen<AgentEvent> | Ear<AgentEvent>,
   onBegun?: () => void,
 ): StartedRun {
-  if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+  checkOpen(parts.closing);
   const known = order.intent.runId ?? order.newRunId;
   const run = parts.active.claim(order.threadId, known ?? runId(parts.ids()));
   run.isNew = known === undefined && order.isNewThread === true;
   if (listen !== undefined) run.listeners.add(listen);
-  const result = execute(parts, run, order, onBegun);
+  const result = runFrom(new Execution(parts, run, order, onBegun));
   run.result = result;
   return { run, result };
 }
@@ -49,61 +51,156 @@ const AGAIN: ReadonlySet<string> = new Set(["fence_lost", "message_version_confl
 /** Apart from the frame below: what a closure sees is kept for each run that waits there. */
 const cancelWith = ({ controller }: ActiveRun, signal: AbortSignal): (() => void) => onAbort(signal, () => controller.abort(signal.reason));
 
-/** Holds the thread against other processes while the run is at work. One that nobody is at work on any more is taken from whoever had it. */
-async function execute(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
-  const { signal } = order;
-  const bounds = new Bounds(run.controller.signal, ofRuntime);
-  let off: (() => void) | undefined;
-  bounds.hold();
-  try {
-    if (signal !== undefined) off = cancelWith(run, signal);
-    const parts = ofRuntime.boundTo(bounds);
-    const { holds } = parts;
-    // In the synchronous part of the call: what is registered from now on is not for this run.
-    const init: RunInit = { parts, ofRuntime, run, resolution: parts.resolver.open(), start: startRun, tasks: NO_TASKS };
-    for (let tries = 1; ; tries++) {
-      // Whoever starts a run has it in his hands before anything happens in it.
-      const held = await (holds === undefined ? order.holding : holds.open(run, order.holding, order.isAwaited === true));
-      let ctx: RunContext | undefined;
-      let isOver = true;
-      try {
-        ctx = await prepare(init, { ...order, holding: held, isNewThread: tries === 1 ? order.isNewThread : undefined });
-        run.ctx = ctx;
-        onBegun?.();
-        const outcome = outcomeOf(parts, ctx, held, await runLoop(ctx));
-        return outcome instanceof Promise ? await outcome : outcome;
-      } catch (thrown) {
-        if (order.holding !== undefined || !AwakenError.is(thrown) || !AGAIN.has(thrown.code) || tries === MAX_HOLDS) throw thrown;
-        isOver = false;
-        if (thrown.code === "fence_lost") await holds?.makeRoom(run.threadId);
-      } finally {
-        const closing = ctx === undefined ? undefined : close(init, ctx, isOver);
-        if (closing !== undefined) await closing;
-        const leaving = held === undefined ? undefined : holds?.leave(held);
-        if (leaving !== undefined) await leaving;
-      }
-    }
-  } finally {
-    off?.();
-    bounds.letGo();
-    ofRuntime.active.release(run);
+const OPENING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a plugin that the runtime initializes" };
+
+/** One run at work in this process: what the parts around the loop know of it, in one object. */
+class Execution implements RunInit, AgentPlans, RunHost {
+  readonly ofRuntime: RunParts;
+  readonly run: ActiveRun;
+  tasks: OpenedTasks | undefined;
+  readonly #bounds: Bounds;
+  readonly #isTask: boolean;
+  #resolution: Resolution | undefined;
+  /** Undefined when the run is on record: one that waits does not keep what it was asked with (0.25 KiB). */
+  #order: RunOrder | undefined;
+  readonly #onBegun: (() => void) | undefined;
+  #held: Holding | undefined;
+  #off: (() => void) | undefined;
+
+  constructor(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined) {
+    this.ofRuntime = ofRuntime;
+    this.run = run;
+    this.#bounds = new Bounds(run.controller, ofRuntime);
+    this.#isTask = isTask(order);
+    this.#order = order;
+    this.#onBegun = onBegun;
   }
-}
 
-function outcomeOf(parts: RunParts, ctx: RunContext, holding: Holding | undefined, ended: LoopOutcome): Late<LoopOutcome> {
-  if (isLeft(ended)) return withTold(ended, ctx, holding);
-  if (!ended.isKept && holding?.isTriedAgain === true) return withTold(leftUnkept(ended), ctx, holding);
-  rememberOutput(parts, ctx, ended);
-  const isUntold = parts.holds === undefined && ctx.identity.taskId !== undefined;
-  return isUntold ? parts.more.tellOwner(parts, ctx.identity).then(() => ended) : ended;
-}
+  /** Made for whoever asks: most runs ask once, before they begin, and would keep them for nothing (0.2 KiB). */
+  get parts(): RunParts {
+    return this.ofRuntime.boundTo(this.#bounds);
+  }
 
-/** What was sent to a run that is begun once more is still in its inbox then. */
-function close(init: RunInit, ctx: RunContext, isOver: boolean): Promise<void> | undefined {
-  const { parts, run, tasks } = init;
-  init.tasks = NO_TASKS;
-  for (const each of tasks) each.close();
-  return isOver && run.inbox.size > 0 ? keepUnread(parts, run, ctx) : undefined;
+  get resolution(): Resolution {
+    this.#resolution ??= this.ofRuntime.resolver.open();
+    return this.#resolution;
+  }
+
+  get start(): StartRun {
+    return startRun;
+  }
+
+  /** A runtime that nobody initialized opens the plugins of an agent when it is first needed. */
+  ready(agentId: string): Promise<void> | undefined {
+    const opening = this.resolution.ready(agentId);
+    return opening === undefined ? undefined : this.#bounds.wait(opening, OPENING);
+  }
+
+  resolve(agentId: string): RunPlan {
+    const plan = this.resolution.resolve(agentId);
+    return this.#isTask ? inBackground(plan) : plan;
+  }
+
+  async replan(agentId: string): Promise<RunPlan> {
+    await this.ready(agentId);
+    return this.resolve(agentId);
+  }
+
+  /** Holds the thread against other processes while the run is at work. One that nobody is at work on any more is taken from whoever had it. */
+  async begin(): Promise<Begun> {
+    this.#bounds.hold();
+    try {
+      const { signal } = this.#asked;
+      if (signal !== undefined) this.#off = cancelWith(this.run, signal);
+      // In the synchronous part of the call: what is registered from now on is not for this run.
+      this.#resolution = this.ofRuntime.resolver.open();
+      for (let tries = 1; ; tries++) {
+        // Whoever starts a run has it in his hands before anything happens in it.
+        this.#held = await this.#hold();
+        let ctx: RunContext | undefined;
+        try {
+          ctx = await prepare(this, this.#orderOf(tries));
+          this.run.ctx = ctx;
+          this.#onBegun?.();
+          const begun = await beginLoop(ctx);
+          this.#order = undefined;
+          return begun;
+        } catch (thrown) {
+          const again = tries === MAX_HOLDS ? undefined : this.#againFor(thrown);
+          try {
+            if (again === undefined) throw thrown;
+            if (again.code === "fence_lost") await this.ofRuntime.holds?.makeRoom(this.run.threadId);
+          } finally {
+            await this.#close(ctx, again === undefined);
+          }
+        }
+      }
+    } catch (thrown) {
+      this.#release();
+      throw thrown;
+    }
+  }
+
+  outcomeOf(ctx: RunContext, ended: LoopOutcome): Late<LoopOutcome> {
+    const { ofRuntime } = this;
+    const holding = this.#held;
+    if (isLeft(ended)) return withTold(ended, ctx, holding);
+    if (!ended.isKept && holding?.isTriedAgain === true) return withTold(leftUnkept(ended), ctx, holding);
+    rememberOutput(ofRuntime, ctx, ended);
+    const isUntold = ofRuntime.holds === undefined && ctx.identity.taskId !== undefined;
+    return isUntold ? ofRuntime.more.tellOwner(this.parts, ctx.identity).then(() => ended) : ended;
+  }
+
+  left(ctx: RunContext): Promise<void> | undefined {
+    let closing: Promise<void> | undefined;
+    try {
+      closing = this.#close(ctx, true);
+    } finally {
+      if (closing === undefined) this.#release();
+    }
+    return closing?.finally(() => this.#release());
+  }
+
+  /** What was sent to a run that is begun once more is still in its inbox then. */
+  #close(ctx: RunContext | undefined, isOver: boolean): Promise<void> | undefined {
+    if (ctx === undefined) return this.#giveBack();
+    const { ofRuntime, run, tasks } = this;
+    this.tasks = undefined;
+    tasks?.close();
+    return isOver && run.inbox.size > 0 ? keepUnread(ofRuntime, run, ctx).then(() => this.#giveBack()) : this.#giveBack();
+  }
+
+  #giveBack(): Promise<void> | undefined {
+    return this.#held === undefined ? undefined : this.ofRuntime.holds?.leave(this.#held);
+  }
+
+  #release(): void {
+    this.#off?.();
+    this.#bounds.letGo();
+    this.ofRuntime.active.release(this.run);
+  }
+
+  #hold(): Late<Holding | undefined> {
+    const { holds } = this.ofRuntime;
+    const { holding, isAwaited } = this.#asked;
+    return holds === undefined ? holding : holds.open(this.run, holding, isAwaited === true);
+  }
+
+  #orderOf(tries: number): RunOrder {
+    const order = this.#asked;
+    return { ...order, holding: this.#held, isNewThread: tries === 1 ? order.isNewThread : undefined };
+  }
+
+  get #asked(): RunOrder {
+    if (this.#order === undefined) throw new AwakenError("internal", "the run has begun");
+    return this.#order;
+  }
+
+  /** Why the run that has not begun is to begin once more. What was given to it with a dispatch is not its own to take again. */
+  #againFor(thrown: unknown): AwakenError | undefined {
+    if (this.#order === undefined || this.#order.holding !== undefined) return undefined;
+    return AwakenError.is(thrown) && AGAIN.has(thrown.code) ? thrown : undefined;
+  }
 }
 
 async function withTold(left: LeftRun, ctx: RunContext, holding: Holding | undefined): Promise<LeftRun> {
@@ -147,68 +244,28 @@ function inBackground(plan: RunPlan): RunPlan {
   return { ...plan, tools, descriptors, toolIds: listIds(descriptors) };
 }
 
-const NO_TASKS: readonly OpenedTasks[] = Object.freeze([]);
-
 /** Everything before the loop. What throws here leaves the run as it was on record. */
-function prepare(init: RunInit, order: RunOrder): Promise<RunContext> {
+function prepare(init: Execution, order: RunOrder): Promise<RunContext> {
   const { parts, run, resolution } = init;
-  tellRefused(run, parts.tasks);
-  const plans = new ResolvedPlans(init, isTask(order));
+  run.inbox.late = parts.tasks;
   return takeUp({
     order,
     threadId: run.threadId,
     runId: run.runId,
     outputOf: (id) => parts.outputs.of(id),
     records: parts.records,
-    resolve: (agentId) => plans.resolve(agentId),
+    resolve: (agentId) => init.resolve(agentId),
     check: (plan) => checkBackend(parts, plan, order),
     defaultAgent: defaultAgent(resolution),
-    ready: (agentId) => plans.ready(agentId),
-    handles: handlesOf(init, order, plans),
+    ready: (agentId) => init.ready(agentId),
+    handles: handlesOf(init, parts, order),
     seldom,
     adopt: (id) => parts.active.adopt(run, id),
   });
 }
 
-/** News of tasks that came too late for the run wait for the next one. */
-function tellRefused({ inbox, threadId }: ActiveRun, tasks: RunParts["tasks"]): void {
-  inbox.onRefused = (item) => {
-    if (item.type === "task") tasks.tell(threadId, item.event);
-  };
-}
-
-const OPENING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a plugin that the runtime initializes" };
-
-/** The agents of a run. */
-class ResolvedPlans implements AgentPlans {
-  readonly #init: RunInit;
-  readonly #isTask: boolean;
-
-  constructor(init: RunInit, isTask: boolean) {
-    this.#init = init;
-    this.#isTask = isTask;
-  }
-
-  /** A runtime that nobody initialized opens the plugins of an agent when it is first needed. */
-  ready(agentId: string): Promise<void> | undefined {
-    const { parts, resolution } = this.#init;
-    const opening = resolution.ready(agentId);
-    return opening === undefined ? undefined : parts.bounds.wait(opening, OPENING);
-  }
-
-  resolve(agentId: string): RunPlan {
-    const plan = this.#init.resolution.resolve(agentId);
-    return this.#isTask ? inBackground(plan) : plan;
-  }
-
-  async replan(agentId: string): Promise<RunPlan> {
-    await this.ready(agentId);
-    return this.resolve(agentId);
-  }
-}
-
-function handlesOf(init: RunInit, order: RunOrder, plans: AgentPlans): TakeUp["handles"] {
-  const { parts, run } = init;
+function handlesOf(init: Execution, parts: RunParts, order: RunOrder): TakeUp["handles"] {
+  const { run } = init;
   return {
     scopeId: parts.scopeId,
     signal: run.controller.signal,
@@ -222,13 +279,12 @@ function handlesOf(init: RunInit, order: RunOrder, plans: AgentPlans): TakeUp["h
     streams: parts.streams,
     cancelGraceMs: parts.cancelGraceMs,
     seldom,
-    plans,
+    plans: init,
     wayOut: order.holding?.wayOut,
     children: parts.more.children(init),
     tasks: (scene) => {
-      const opened = parts.more.tasks(init, scene);
-      init.tasks = init.tasks.length === 0 ? [opened] : [...init.tasks, opened];
-      return opened;
+      init.tasks = parts.more.tasks(init, scene);
+      return init.tasks;
     },
   };
 }

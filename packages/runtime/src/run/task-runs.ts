@@ -1,8 +1,9 @@
-import { AwakenError, errorMessage, type RunId, type RunIdentity, type RunRecord, runId, type TaskEvent, threadId } from "@awaken/contract";
+import { errorMessage, type RunId, type RunIdentity, type RunRecord, runId, type TaskEvent, threadId } from "@awaken/contract";
 import type { TaskFate, TaskRunOrder, TaskRuns } from "../builtin/background/task-runs.ts";
 import { resumeOrder } from "../loop/resume-order.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import type { Resolution } from "../resolve/resolver.ts";
+import { checkOpen } from "../stream/closed.ts";
 import { derivedId } from "../stream/derived-id.ts";
 import { agentPathOf, checkDepth } from "./agent-path.ts";
 import { toMessages } from "./message-input.ts";
@@ -101,7 +102,7 @@ export class BackgroundRuns implements TaskRuns {
       const run = await records.runs.load(id);
       const event = run?.status === "done" ? endOfTask(run) : undefined;
       if (event !== undefined) return event;
-      if (closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+      checkOpen(closing);
       await bell.wait(clock, Number.POSITIVE_INFINITY, closing);
     }
   }

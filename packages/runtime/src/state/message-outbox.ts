@@ -1,12 +1,8 @@
 import { type FailedMessages, failedMessagesSchema, type MessageOutbox, messageOutboxSchema } from "@awaken/contract";
 import { defineRuntimeState } from "./key.ts";
 
-type Entry = MessageOutbox["pending"][number];
-
-export type OutboxUpdate =
-  | { readonly type: "queue"; readonly entries: readonly Entry[] }
-  | { readonly type: "sent"; readonly id: string }
-  | { readonly type: "failed"; readonly id: string };
+/** The change itself: whoever makes one has loaded what knows how, `builtin/messages`. */
+export type OutboxUpdate = (value: MessageOutbox) => MessageOutbox;
 
 /** Messages to other agents that are on record and not with them yet, in their order. */
 export const messageOutbox = defineRuntimeState("message_outbox", {
@@ -14,18 +10,7 @@ export const messageOutbox = defineRuntimeState("message_outbox", {
   merge: "commutative",
   schema: messageOutboxSchema,
   initial: (): MessageOutbox => ({ pending: [] }),
-  apply({ pending }, update: OutboxUpdate): MessageOutbox {
-    switch (update.type) {
-      case "queue": {
-        const fresh = update.entries.filter(({ id }) => !pending.some((entry) => entry.id === id));
-        return { pending: [...pending, ...fresh] };
-      }
-      case "sent":
-        return { pending: pending.filter(({ id }) => id !== update.id) };
-      case "failed":
-        return { pending: pending.map((entry) => (entry.id === update.id ? { ...entry, attempts: entry.attempts + 1 } : entry)) };
-    }
-  },
+  apply: (value, change: OutboxUpdate): MessageOutbox => change(value),
 });
 
 export type FailedUpdate = { readonly type: "add"; readonly failed: FailedMessages["messages"][number] } | { readonly type: "clear" };

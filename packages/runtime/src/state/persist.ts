@@ -26,6 +26,9 @@ function isIn(key: AnyStateKey, scope: ExportScope): boolean {
   return scope === "full" || key.scope === scope;
 }
 
+/** Most runs that are over have none. */
+const NO_EXTENSIONS: PersistedState["extensions"] = Object.freeze({});
+
 /** Values are frozen and were checked when they were committed, so they are handed out as they are. */
 export function encodeState(
   revision: number,
@@ -33,19 +36,21 @@ export function encodeState(
   values: readonly unknown[],
   scope: ExportScope,
 ): PersistedState {
-  const extensions: Record<string, JsonValue> = {};
+  let extensions: Record<string, JsonValue> | undefined;
   let versions: Record<string, number> | undefined;
   for (let slot = 0; slot < keys.length; slot++) {
     const key = keys[slot];
     const value = values[slot];
     if (key === undefined || value === undefined || !key.persistent || !isIn(key, scope)) continue;
+    extensions ??= {};
     extensions[key.name] = value as JsonValue;
     if (key.version > 1) {
       versions ??= {};
       versions[key.name] = key.version;
     }
   }
-  return { schemaVersion: STATE_SCHEMA_VERSION, revision, extensions, ...(versions === undefined ? undefined : { versions }) };
+  const state = { schemaVersion: STATE_SCHEMA_VERSION, revision, extensions: extensions ?? NO_EXTENSIONS } as const;
+  return versions === undefined ? state : { ...state, versions };
 }
 
 const undecodable = (key: AnyStateKey, message: string, cause?: unknown, advice = ""): AwakenError =>

@@ -53,10 +53,16 @@ export const createProfileAccess = (init: ProfileAccessInit): ProfileAccess => O
 
 /** What it does is loaded with the first call. */
 class Profiles implements ProfileAccess {
-  readonly #init: ProfileAccessInit;
+  readonly #store: ProfileAccessInit["store"];
+  readonly #keys: ProfileAccessInit["keys"];
 
-  constructor(init: ProfileAccessInit) {
-    this.#init = init;
+  constructor({ store, keys }: ProfileAccessInit) {
+    this.#store = store;
+    this.#keys = keys;
+  }
+
+  get #init(): ProfileAccessInit {
+    return { store: this.#store, keys: this.#keys };
   }
 
   async read<T>(key: ProfileKey<T>, instance: string): Promise<T> {

@@ -24,7 +24,9 @@ const EMPTY: SlotTable = { keys: [], slots: new Map() };
  */
 export class StateStore implements StateReader {
   #table: SlotTable = EMPTY;
-  #snapshot = new Snapshot(0, EMPTY, []);
+  #revision = 0;
+  /** Made for whoever looks at this revision: few are looked at. */
+  #snapshot: Snapshot | undefined;
   #values: readonly unknown[] = [];
   #changedAt: number[] = [];
   // Few runs need these, so they are made when they are needed.
@@ -40,14 +42,14 @@ export class StateStore implements StateReader {
     this.#table = table;
     this.#values = table.keys.map(() => undefined);
     this.#changedAt = table.keys.map(() => 0);
-    this.#snapshot = new Snapshot(0, table, this.#values);
   }
 
   get revision(): number {
-    return this.#snapshot.revision;
+    return this.#revision;
   }
 
   snapshot(): Snapshot {
+    this.#snapshot ??= new Snapshot(this.#revision, this.#table, this.#values);
     return this.#snapshot;
   }
 
@@ -90,7 +92,7 @@ export class StateStore implements StateReader {
 
   /** Applies all updates or none, and returns the revision. Nothing to do: nothing happens. */
   commit(batch: Batch): number {
-    const { revision: before } = this.#snapshot;
+    const before = this.#revision;
     if (batch.updates.length === 0) return before;
     const values = this.#applied(batch);
     const revision = before + 1;
@@ -159,7 +161,7 @@ export class StateStore implements StateReader {
 
   /** All values as they would be. */
   #applied({ updates, baseRevision }: Batch): readonly unknown[] {
-    if (baseRevision !== undefined && baseRevision !== this.#snapshot.revision) {
+    if (baseRevision !== undefined && baseRevision !== this.#revision) {
       throw new AwakenError("revision_conflict", `computed from revision ${baseRevision}, but the state is at ${this.revision}`, {
         details: { expected: baseRevision, actual: this.revision },
       });
@@ -192,11 +194,10 @@ export class StateStore implements StateReader {
   }
 
   #publish(newRevision: number, values: readonly unknown[], opCount: number): void {
-    this.#values = values;
-    this.#snapshot = new Snapshot(newRevision, this.#table, values);
+    this.#show(newRevision, values);
     if (this.#listeners === undefined || this.#listeners.size === 0) return;
     this.#notices ??= [];
-    this.#notices.push({ previousRevision: newRevision - 1, newRevision, opCount, snapshot: this.#snapshot });
+    this.#notices.push({ previousRevision: newRevision - 1, newRevision, opCount, snapshot: this.snapshot() });
     // Otherwise a listener has committed, and the loop that called it comes to this notice.
     if (this.#notices.length === 1) this.#notifyAll();
   }
@@ -218,13 +219,16 @@ export class StateStore implements StateReader {
   }
 
   #setKeys(keys: readonly AnyStateKey[]): void {
-    const before = this.#table;
+    const { slots } = this.#table;
     this.#table = slotTable(keys);
-    const from = keys.map((key) => before.slots.get(key.name));
+    const from = keys.map((key) => slots.get(key.name));
     const changedAt = this.#changedAt;
     this.#changedAt = from.map((slot) => (slot === undefined ? 0 : (changedAt[slot] ?? 0)));
-    this.#values = from.map((slot) => (slot === undefined ? undefined : this.#values[slot]));
-    this.#snapshot = new Snapshot(this.revision, this.#table, this.#values);
+    const before = this.#values;
+    this.#show(
+      this.#revision,
+      from.map((slot) => (slot === undefined ? undefined : before[slot])),
+    );
   }
 
   /** A key that came back with the stored state before anybody registered it. */
@@ -233,13 +237,17 @@ export class StateStore implements StateReader {
     if (kept === undefined || kept.scope !== key.scope) return;
     const values = this.#values.slice();
     values[this.#slot(key)] = decodeValue(key, kept.value, kept.version, this.#log);
-    this.#values = values;
-    this.#snapshot = new Snapshot(this.revision, this.#table, values);
+    this.#show(this.#revision, values);
   }
 
   #reset(revision: number, values: readonly unknown[]): void {
-    this.#values = values;
     this.#changedAt = values.map(() => revision);
-    this.#snapshot = new Snapshot(revision, this.#table, values);
+    this.#show(revision, values);
+  }
+
+  #show(revision: number, values: readonly unknown[]): void {
+    this.#revision = revision;
+    this.#values = values;
+    this.#snapshot = undefined;
   }
 }

@@ -46,9 +46,12 @@ export function findCall({ calls }: ToolCallStates, id: string): ToolCallState |
   return place === -1 ? undefined : calls[place];
 }
 
+/** A list that is spread has room for sixteen more: most steps have one call. */
+const added = (calls: CallList, call: ToolCallState): ToolCallState[] => (calls.length === 0 ? [call] : [...calls, call]);
+
 function withCall(calls: CallList, call: ToolCallState): CallList {
   const place = placeOf(calls, call.id);
-  const next = place === -1 ? [...calls, call] : calls.with(place, call);
+  const next = place === -1 ? added(calls, call) : calls.with(place, call);
   if (next.length <= FEW) return Object.freeze(next);
   const index = calls[PLACES] ?? new Map(calls.map(({ id }, at) => [id, at]));
   if (place === -1) index.set(call.id, calls.length);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fakeClock } from "../testing/fake-clock.ts";
-import { Bounds, type Cut, DEFAULT_LIMITS, type Limits, type Work } from "./bounds.ts";
+import { Bounds, type Cut, DEFAULT_LIMITS, type Limits, type Watch, type Work } from "./bounds.ts";
 import { countedSignal } from "./counted-signal.test-support.ts";
 
 const work = (limit: keyof Limits, onAbort: Work["onAbort"] = "leave"): Work => ({ limit, onAbort, name: () => "it" });
@@ -20,6 +20,13 @@ function open() {
   const cuts: string[] = [];
   const watch = (name: string, given: Work) => bounds.watch(given, (why: Cut) => cuts.push(`${name} ${why} ${clock.now()}`));
   return { clock, controller, counts, bounds, cuts, watch, timers: () => timers };
+}
+
+/** As a tool's call waits: for the abort, without a limit. Gives what leaves. */
+function onAbort(bounds: Bounds, fire: () => void): () => boolean {
+  const watch: Watch = { onAbort: "leave", fire, until: Number.POSITIVE_INFINITY, why: "cancelled" };
+  bounds.add(watch);
+  return () => bounds.leave(watch);
 }
 
 describe("Bounds", () => {
@@ -86,7 +93,7 @@ describe("Bounds", () => {
 
   it.each([10, 1_000])("%i who wait for the abort put one listener on the signal, which goes with the last of them", (count) => {
     const { bounds, counts, timers } = open();
-    const leave = Array.from({ length: count }, () => bounds.onAbort(() => {}));
+    const leave = Array.from({ length: count }, () => onAbort(bounds, () => {}));
     expect([counts.added, counts.open, timers()]).toEqual([1, 1, 0]);
     for (const each of leave) each();
     expect([counts.added, counts.open]).toEqual([1, 0]);
@@ -95,11 +102,11 @@ describe("Bounds", () => {
   it("tells those who have not left of the abort, and who comes after it at once", () => {
     const { bounds, controller, counts } = open();
     const told: string[] = [];
-    const leaves = ["a", "b", "c"].map((name) => bounds.onAbort(() => told.push(name)));
+    const leaves = ["a", "b", "c"].map((name) => onAbort(bounds, () => told.push(name)));
     leaves[1]?.();
     controller.abort();
     expect(told).toEqual(["a", "c"]);
-    bounds.onAbort(() => told.push("late"));
+    onAbort(bounds, () => told.push("late"));
     expect(told).toEqual(["a", "c", "late"]);
     expect(counts.open).toBe(0);
   });

@@ -1,4 +1,5 @@
 import { AwakenError, type ErrorCode, type PartRules, partRule } from "@awaken/contract";
+import { type AbortEar, type AbortSource, abortSource } from "./abort-source.ts";
 import type { Clock } from "./clock.ts";
 
 /** How long the code of others may keep a run waiting, in milliseconds. `Infinity` is no limit. */
@@ -86,20 +87,21 @@ export const isPromise = <T>(value: T | PromiseLike<T>): value is PromiseLike<T>
   typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 
 /** Something that is waited for. */
-interface Watch {
+export interface Watch {
   readonly onAbort: OnAbort;
-  readonly fire: (why: Cut) => void;
-  /** Elapsed time. */
+  /** Called once when it is time to go, unless it left before. */
+  fire(why: Cut): void;
+  /** Elapsed time; without a limit it is told of the abort alone. */
   until: number;
   why: Cut;
 }
 
 /**
  * What one run waits for, and for how long. What it does not wait for any more is left behind: what comes of that later reaches nobody.
- * All of it shares one timer and one listener on the abort: a run asks its store often, and nearly every answer is there in time.
+ * All of it shares one timer and one ear for the abort: a run asks its store often, and nearly every answer is there in time.
  */
-export class Bounds {
-  readonly #signal: AbortSignal;
+export class Bounds implements AbortEar {
+  readonly source: AbortSource;
   /** Shared by all runs. */
   readonly #init: BoundsInit;
   /** Undefined while there is nothing: an empty set is 150 bytes. */
@@ -111,8 +113,8 @@ export class Bounds {
   /** When the timer is due, and how it is taken back. It may be due earlier than anything that is watched: then it is set again. */
   #timer: { readonly at: number; stop: () => void } | undefined;
 
-  constructor(signal: AbortSignal, init: BoundsInit) {
-    this.#signal = signal;
+  constructor(given: AbortSource | AbortSignal, init: BoundsInit) {
+    this.source = abortSource(given);
     this.#init = init;
   }
 
@@ -140,37 +142,31 @@ export class Bounds {
   watch({ limit, onAbort }: Work, fire: (why: Cut) => void): () => void {
     const { limits } = this.#init;
     const watch: Watch = { onAbort, fire, until: this.#now() + limits[limit], why: "late" };
-    this.#add(watch);
+    this.add(watch);
     this.#setTimer(watch.until);
-    return () => this.#leave(watch);
+    return () => this.leave(watch);
   }
 
   /**
-   * Calls `fire` once when the run is aborted, at once if it is, unless the returned function is called first. However many wait, the
-   * signal has one listener: it looks through all that it has for each one that is added.
+   * Watches until it leaves; when the run is aborted already, it is told at once. However many wait, there is one ear
+   * for them, because each one that is added costs a look through all.
    */
-  onAbort(fire: () => void): () => void {
-    const watch: Watch = { onAbort: "leave", fire, until: Number.POSITIVE_INFINITY, why: "cancelled" };
-    this.#add(watch);
-    return () => this.#leave(watch);
-  }
-
-  #add(watch: Watch): void {
+  add(watch: Watch): void {
     this.#watched ??= new Set();
     this.#watched.add(watch);
-    if (this.#signal.aborted) this.#abort(watch);
+    if (this.source.signal.aborted) this.#abort(watch);
     else this.#listen();
   }
 
   /** False when it is not watched any more. */
-  #leave(watch: Watch): boolean {
+  leave(watch: Watch): boolean {
     if (this.#watched?.delete(watch) !== true) return false;
     this.#rest();
     return true;
   }
 
   #cut(watch: Watch, why: Cut): void {
-    if (this.#leave(watch)) watch.fire(why);
+    if (this.leave(watch)) watch.fire(why);
   }
 
   #abort(watch: Watch): void {
@@ -188,13 +184,13 @@ export class Bounds {
   #listen(): void {
     if (this.#isListening) return;
     this.#isListening = true;
-    this.#signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.source.hear(this);
   }
 
-  readonly #onAbort = (): void => {
+  aborted(): void {
     this.#isListening = false;
     for (const watch of [...(this.#watched ?? [])]) this.#abort(watch);
-  };
+  }
 
   #setTimer(at: number): void {
     if (at === Number.POSITIVE_INFINITY) {
@@ -239,7 +235,7 @@ export class Bounds {
     this.#stopTimer();
     if (!this.#isListening) return;
     this.#isListening = false;
-    this.#signal.removeEventListener("abort", this.#onAbort);
+    this.source.unhear(this);
   }
 
   /** The value, or an error that says why nobody waits for it any more. */
@@ -265,7 +261,7 @@ export class Bounds {
         },
       );
       // What is there already has come by then, and needs no timer and no listener: a run on the memory store sets none (4 % of W1).
-      if (this.#signal.aborted) begin();
+      if (this.source.signal.aborted) begin();
       else void NOW.then(begin);
     });
   }

@@ -23,7 +23,8 @@ const MIN_CUT = 1_024;
  * The first `end` or `fail` counts.
  */
 export class EventStream<E, R> implements AsyncIterable<E>, Hearer<E> {
-  #buffer: E[] = [];
+  /** Undefined while nothing is kept: whoever reads along has it at once. */
+  #buffer: E[] | undefined;
   #head = 0;
   #ending: Ending<R> | undefined;
   #isDetached = false;
@@ -48,8 +49,10 @@ export class EventStream<E, R> implements AsyncIterable<E>, Hearer<E> {
   push(event: E): void {
     if (this.#ending !== undefined || this.#isDetached) return;
     const waiting = this.#waiting;
-    if (waiting === undefined) this.#buffer.push(event);
-    else {
+    if (waiting === undefined) {
+      if (this.#buffer === undefined) this.#buffer = [event];
+      else this.#buffer.push(event);
+    } else {
       this.#waiting = this.#line?.shift();
       waiting({ value: event, done: false });
     }
@@ -82,7 +85,7 @@ export class EventStream<E, R> implements AsyncIterable<E>, Hearer<E> {
   /** Lets go of all events, kept ones too: nobody is going to read them. The result still comes. */
   detach(): void {
     this.#isDetached = true;
-    this.#buffer = [];
+    this.#buffer = undefined;
     this.#head = 0;
     this.#failure = undefined;
     this.#release();
@@ -104,7 +107,7 @@ export class EventStream<E, R> implements AsyncIterable<E>, Hearer<E> {
   }
 
   next(): Promise<IteratorResult<E, undefined>> {
-    if (this.#head < this.#buffer.length) return Promise.resolve({ value: this.#take(), done: false });
+    if (this.#buffer !== undefined) return Promise.resolve({ value: this.#take(this.#buffer), done: false });
     return new Promise((answer) => {
       if (this.#waiting === undefined) this.#waiting = answer;
       else {
@@ -121,13 +124,13 @@ export class EventStream<E, R> implements AsyncIterable<E>, Hearer<E> {
     else if (ending?.type === "failure") this.#result?.reject(ending.thrown);
   }
 
-  #take(): E {
-    const event = this.#buffer[this.#head++] as E;
-    if (this.#head === this.#buffer.length) {
-      this.#buffer = [];
+  #take(buffer: E[]): E {
+    const event = buffer[this.#head++] as E;
+    if (this.#head === buffer.length) {
+      this.#buffer = undefined;
       this.#head = 0;
-    } else if (this.#head >= MIN_CUT && this.#head * 2 >= this.#buffer.length) {
-      this.#buffer = this.#buffer.slice(this.#head);
+    } else if (this.#head >= MIN_CUT && this.#head * 2 >= buffer.length) {
+      this.#buffer = buffer.slice(this.#head);
       this.#head = 0;
     }
     return event;

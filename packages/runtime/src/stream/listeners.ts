@@ -20,26 +20,30 @@ interface Above<E> {
 
 /** Whoever follows something while it happens: each hears what is told from then on, in the order in which they came. */
 export class Listeners<E> {
-  #all: readonly Ear<E>[] = NOBODY;
+  /** Most have one: a list of one is 56 bytes. */
+  #first: Ear<E> | undefined;
+  #others: readonly Ear<E>[] = NOBODY;
   #watching: readonly Listen<E>[] = NOBODY;
   #above: Above<E> | undefined;
 
   get isHeard(): boolean {
-    return this.#all.length > 0;
+    return this.#first !== undefined;
   }
 
   /** Somebody is told, whether it counts as heard or not. */
   get isAttended(): boolean {
-    return this.#all.length + this.#watching.length > 0 || this.#above?.listeners.isAttended === true;
+    return this.#first !== undefined || this.#watching.length > 0 || this.#above?.listeners.isAttended === true;
   }
 
   /** Gives the way to leave again. */
   add(listen: Listen<E> | Ear<E>): () => void {
     const ear = typeof listen === "function" ? { push: listen } : listen;
-    // A list that is joined has room for its items alone; one that grows has room for sixteen.
-    this.#all = this.#all.length === 0 ? [ear] : this.#all.concat(ear);
+    if (this.#first === undefined) this.#first = ear;
+    else this.#others = this.#others.concat(ear);
     return () => {
-      this.#all = this.#all.filter((each) => each !== ear);
+      const [first, ...others] = this.#ears.filter((each) => each !== ear);
+      this.#first = first;
+      this.#others = others;
     };
   }
 
@@ -56,16 +60,22 @@ export class Listeners<E> {
     this.#above = { listeners, pass };
   }
 
+  get #ears(): readonly Ear<E>[] {
+    return this.#first === undefined ? NOBODY : [this.#first, ...this.#others];
+  }
+
   tell(event: E): void {
-    const all = this.#all;
-    for (let index = 0; index < all.length; index++) all[index]?.push(event);
+    const others = this.#others;
+    this.#first?.push(event);
+    for (let index = 0; index < others.length; index++) others[index]?.push(event);
     const watching = this.#watching;
     for (let index = 0; index < watching.length; index++) watching[index]?.(event);
     if (this.#above?.listeners.isAttended === true) this.#above.pass(event);
   }
 
   clear(): void {
-    this.#all = NOBODY;
+    this.#first = undefined;
+    this.#others = NOBODY;
     this.#watching = NOBODY;
     this.#above = undefined;
   }

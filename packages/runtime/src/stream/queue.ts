@@ -2,16 +2,17 @@ import { onAbort } from "./abort.ts";
 
 /** An unbounded queue with one reader. What was pushed before the reader came is kept. */
 export class Queue<T> {
-  #items: T[] = [];
+  /** Undefined while there are none: most queues stay empty. */
+  #items: T[] | undefined;
   #isClosed = false;
   /** By signal, so that a reader who gave up waiting and waits again leaves nothing behind. */
   #waits: Map<AbortSignal | undefined, { readonly promise: Promise<void>; readonly wake: () => void }> | undefined;
 
   /** Is given each item that came too late; called again when it is sent again. */
-  onRefused: ((item: T) => void) | undefined;
+  onRefused?(item: T): void;
 
   get size(): number {
-    return this.#items.length;
+    return this.#items?.length ?? 0;
   }
 
   get isClosed(): boolean {
@@ -28,7 +29,8 @@ export class Queue<T> {
   /** The same, and nobody else hears of one that was not taken. */
   tryPush(item: T): boolean {
     if (this.#isClosed) return false;
-    this.#items.push(item);
+    if (this.#items === undefined) this.#items = [item];
+    else this.#items.push(item);
     this.#wakeAll();
     return true;
   }
@@ -41,13 +43,13 @@ export class Queue<T> {
   /** Takes everything that is there. */
   drain(): T[] {
     const items = this.#items;
-    this.#items = [];
-    return items;
+    this.#items = undefined;
+    return items ?? [];
   }
 
   /** Resolves when there is something to drain, when the queue closes, or when the signal aborts. */
   ready(signal?: AbortSignal): Promise<void> {
-    if (this.#items.length > 0 || this.#isClosed || signal?.aborted) return Promise.resolve();
+    if (this.#items !== undefined || this.#isClosed || signal?.aborted) return Promise.resolve();
     this.#waits ??= new Map();
     const waits = this.#waits;
     const before = waits.get(signal);

@@ -1,7 +1,7 @@
 import { errorMessage, type ToolErrorCode, type ToolResult } from "@awaken/contract";
-import type { Bounds } from "../stream/bounds.ts";
+import type { Bounds, Watch } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
-import { type Late, whenThere, withRoom } from "../stream/door.ts";
+import { type Late, withRoom } from "../stream/door.ts";
 import { plainData } from "./plain-data.ts";
 import { seldom } from "./seldom-door.ts";
 import type { PreparedCall, ToolContext, ToolReply } from "./tool.ts";
@@ -34,7 +34,7 @@ export interface Execution {
   readonly controller: AbortController | undefined;
   readonly run: AbortSignal;
   /** The run's. */
-  readonly bounds: Pick<Bounds, "onAbort">;
+  readonly bounds: Pick<Bounds, "add" | "leave">;
   readonly clock: Clock;
   readonly timeoutMs: number | undefined;
   /** After the run's abort: how long to wait for the tool to stop by itself. */
@@ -75,12 +75,15 @@ export const executeCall = (execution: Execution, done: (reply: ToolReply) => vo
 
 const NOTHING = () => {};
 
-class Executing {
+/** It watches for the abort itself: a closure less for each call, and one less to leave with. */
+class Executing implements Watch {
+  readonly onAbort = "leave";
+  readonly until = Number.POSITIVE_INFINITY;
+  readonly why = "cancelled";
   readonly #execution: Execution;
   #done: (reply: ToolReply) => void;
   #stopTimer = NOTHING;
   #stopGrace = NOTHING;
-  #stopListening = NOTHING;
 
   constructor(execution: Execution, done: (reply: ToolReply) => void) {
     this.#execution = execution;
@@ -88,23 +91,31 @@ class Executing {
   }
 
   begin(): void {
-    const { run, bounds, clock, timeoutMs, context } = this.#execution;
-    this.#stopListening = bounds.onAbort(() => this.#cancel());
+    const { bounds, clock, timeoutMs } = this.#execution;
+    bounds.add(this);
     if (timeoutMs !== undefined) this.#stopTimer = clock.timer(timeoutMs, () => this.#timeOut(timeoutMs));
     begin(this.#execution).then(
-      (reply) => {
-        // It answered in time, however long the part takes that reads the answer.
-        this.#stopTimer();
-        return whenThere(plainReply(context.toolName, reply), (plain) => this.#end(plain));
-      },
-      (thrown: unknown) => this.#fail(toolFailure(run.aborted ? "cancelled" : "execution_failed", errorMessage(thrown))),
+      (reply) => this.#answered(reply),
+      (thrown: unknown) => this.#threw(thrown),
     );
   }
 
-  #cancel(): void {
+  fire(): void {
     const { controller, run, clock, graceMs } = this.#execution;
     controller?.abort(run.reason);
     this.#stopGrace = clock.timer(graceMs, () => this.#fail(toolFailure("cancelled", "the tool did not stop in time")));
+  }
+
+  #answered(reply: ToolReply): void {
+    // It answered in time, however long the part takes that reads the answer.
+    this.#stopTimer();
+    const plain = plainReply(this.#execution.context.toolName, reply);
+    if (plain instanceof Promise) void plain.then((read) => this.#end(read));
+    else this.#end(plain);
+  }
+
+  #threw(thrown: unknown): void {
+    this.#fail(toolFailure(this.#execution.run.aborted ? "cancelled" : "execution_failed", errorMessage(thrown)));
   }
 
   #timeOut(ms: number): void {
@@ -119,7 +130,7 @@ class Executing {
   #end(reply: ToolReply): void {
     this.#stopTimer();
     this.#stopGrace();
-    this.#stopListening();
+    this.#execution.bounds.leave(this);
     this.#execution.reporter.close();
     const done = this.#done;
     this.#done = NOTHING;

@@ -87,6 +87,7 @@ export type SpawnAgentOptions = AgentTaskNames &
 /**
  * Work in the background of the thread of a run. It goes on when its run is over, unless that is cancelled; what becomes of it is read by
  * the run that is at work on the thread then. Code ends with its process; an agent is a run of its own and goes on wherever there is a store.
+ * Its verbs are called on it: `tasks.spawn(…)`.
  */
 export interface Tasks {
   /** Starts code; gives the id of the task. `task_refused` when it may not be. */

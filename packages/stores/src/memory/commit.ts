@@ -13,8 +13,9 @@ import {
 } from "@awaken/contract/store";
 import { type CommitPlan, planCommit } from "../plan/commit-plan.ts";
 import type { DispatchMove } from "../plan/dispatch-plan.ts";
-import type { EventBatch } from "./event-batch.ts";
+import type { Appended } from "./event-batch.ts";
 import { appendEvents, readAll } from "./events.ts";
+import { NONE } from "./journal.ts";
 import { hasSeldom, openSeldom, seldom } from "./late-ports.ts";
 import { writeLedger } from "./ledger.ts";
 import { appendMessages } from "./messages.ts";
@@ -23,7 +24,7 @@ import { placeDispatch } from "./place-dispatch.ts";
 import { TableReads } from "./reads.ts";
 import { writeRun } from "./runs.ts";
 import { share } from "./share.ts";
-import { type Access, type Change, NONE, type ThreadRow, threadRow } from "./tables.ts";
+import { type Access, type Change, type ThreadRow, threadRow } from "./tables.ts";
 
 export const commitPort =
   ({ write, transaction }: Access): CommitThread =>
@@ -41,7 +42,7 @@ interface CommittedRows {
   readonly run: RunRecord | undefined;
   readonly dispatch: DispatchRecord | undefined;
   readonly next: QueuedDispatch | undefined;
-  readonly events: readonly EventBatch[];
+  readonly events: readonly Appended[];
 }
 
 /** Writers rarely look at the rows, so these are frozen, and events made, for those who do. */
@@ -75,7 +76,8 @@ class Committed implements CommitResult {
   }
 
   get lastCursor(): EventCursor | undefined {
-    return this.#rows.events.at(-1)?.lastCursor;
+    const last = this.#rows.events.at(-1);
+    return last?.batch.run?.cursorAt(last.batch.runFirst + last.from + last.count - 1);
   }
 }
 

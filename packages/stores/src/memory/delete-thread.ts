@@ -2,6 +2,7 @@ import { AwakenError, type RunId, type RunRecord, type ThreadId } from "@awaken/
 import type { ChildStrategy } from "@awaken/contract/store";
 import type { EventBatch, RowLog } from "./event-batch.ts";
 import { directChildren, familyOf } from "./family.ts";
+import { idsOf } from "./ids.ts";
 import { markDeleted, removeFrom } from "./log-reads.ts";
 import { forgetIn, writeTickets } from "./runs.ts";
 import type { Change, Tables } from "./tables.ts";
@@ -22,7 +23,7 @@ export function deleteThread(change: Change, id: ThreadId, strategy: ChildStrate
 }
 
 function refuseRunning(tables: Tables, id: ThreadId): void {
-  for (const runId of tables.threads.get(id)?.runIds ?? []) {
+  for (const runId of idsOf(tables.threads.get(id)?.runIds)) {
     if (tables.runs.get(runId)?.status !== "running") continue;
     throw new AwakenError("thread_already_running", `run '${runId}' of thread '${id}' is running`, { details: { threadId: id, runId } });
   }
@@ -30,8 +31,9 @@ function refuseRunning(tables: Tables, id: ThreadId): void {
 
 function detach({ tables, journal }: Change, id: ThreadId): void {
   const row = tables.threads.get(id);
-  if (row?.record === undefined) return;
-  const { parentThreadId: _, ...root } = row.record;
+  const record = row?.record;
+  if (row === undefined || record === undefined) return;
+  const { parentThreadId: _, ...root } = record;
   journal.assign(row, "record", root);
 }
 
@@ -40,19 +42,18 @@ function deleteRows(change: Change, id: ThreadId): void {
   const row = tables.threads.get(id);
   if (row === undefined) return;
   const log = row.events;
-  const runs = new Set(row.runIds);
+  const runs = new Set(idsOf(row.runIds));
   const others = new Set<RunId>();
-  for (const { place } of log?.batches ?? []) {
-    const { runId } = place.target;
+  for (const { runId } of log?.batches ?? []) {
     if (runId === undefined || runs.has(runId)) continue;
     // Events may name a run that has no record yet.
     if (tables.runs.has(runId)) others.add(runId);
     else runs.add(runId);
   }
   for (const runId of runs) deleteRun(change, runId);
-  for (const runId of runs) cutLog(change, runId, ({ place }) => place.thread === undefined || place.thread === log);
-  for (const runId of others) cutLog(change, runId, ({ place }) => place.thread === log);
-  for (const dispatchId of [...row.openIds, ...row.overIds]) journal.delete(tables.dispatches, dispatchId);
+  for (const runId of runs) cutLog(change, runId, ({ thread }) => thread === undefined || thread === log);
+  for (const runId of others) cutLog(change, runId, ({ thread }) => thread === log);
+  for (const dispatchId of [...idsOf(row.openIds), ...idsOf(row.overIds)]) journal.delete(tables.dispatches, dispatchId);
   journal.remove(tables.busyThreads, id);
   if (log !== undefined) dropLog(change, log);
   journal.delete(tables.threads, id);

@@ -15,8 +15,10 @@ import { toConsumers } from "../plan/consumers.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
 import { writeDispatch } from "./dispatch-rows.ts";
 import type { Runner } from "./gate.ts";
+import { countOf, idsOf } from "./ids.ts";
 import { pickFirst } from "./pick.ts";
 import { openDispatches } from "./reads.ts";
+import { awakeIn } from "./records.ts";
 import { share } from "./share.ts";
 import type { Change, Tables, ThreadRow } from "./tables.ts";
 
@@ -165,8 +167,8 @@ function* strandedThreads(tenants: Iterable<Tables>): Iterable<ScopedThread> {
 }
 
 const isAttended = (tables: Tables, row: ThreadRow): boolean =>
-  row.openIds.length > 0 ||
-  row.runIds.some((runId) => {
+  countOf(row.openIds) > 0 ||
+  idsOf(row.runIds).some((runId) => {
     const status = tables.runs.get(runId)?.status;
     return status === "running" || status === "waiting";
   });
@@ -175,8 +177,8 @@ const isAttended = (tables: Tables, row: ThreadRow): boolean =>
 function* awaitingThreads(tenants: Iterable<Tables>): Iterable<ScopedThread> {
   for (const { scopeId, threads, runs } of tenants) {
     const awaiting = new Set<ThreadId>();
-    for (const run of runs.values()) if (run.status === "waiting" && run.waiting.reason === "awaiting-tasks") awaiting.add(run.threadId);
-    for (const threadId of awaiting) if ((threads.get(threadId)?.openIds.length ?? 0) === 0) yield { scopeId, threadId };
+    for (const run of awakeIn(runs)) if (run.status === "waiting" && run.waiting.reason === "awaiting-tasks") awaiting.add(run.threadId);
+    for (const threadId of awaiting) if (countOf(threads.get(threadId)?.openIds) === 0) yield { scopeId, threadId };
   }
 }
 

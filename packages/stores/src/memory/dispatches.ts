@@ -18,6 +18,7 @@ import {
 } from "@awaken/contract/store";
 import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import { claimRow, countDispatches, enqueue, readFence, writeDispatch } from "./dispatch-rows.ts";
+import { idsOf, withoutId } from "./ids.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import { openDispatches, openWishes } from "./reads.ts";
 import { share } from "./share.ts";
@@ -113,7 +114,7 @@ function reads({ read }: Access): Pick<DispatchStore, "load" | "list" | "listAll
 
 function dispatchesOf(tables: Tables, threadId: ThreadId): DispatchRecord[] {
   const row = tables.threads.get(threadId);
-  const ids: readonly DispatchId[] = row === undefined ? [] : [...row.openIds, ...row.overIds];
+  const ids: readonly DispatchId[] = row === undefined ? [] : [...idsOf(row.openIds), ...idsOf(row.overIds)];
   return ids.flatMap((id) => tables.dispatches.get(id) ?? []);
 }
 
@@ -164,8 +165,7 @@ function removeDeadLetter({ tables, journal }: Change, id: DispatchId): DeadLett
   const dispatch = tables.dispatches.get(id);
   if (dispatch?.status !== "dead-letter") return undefined;
   const row = threadRow(tables, dispatch.threadId);
-  const overIds = row.overIds.filter((other) => other !== id);
-  journal.assign(row, "overIds", overIds);
+  journal.assign(row, "overIds", withoutId(row.overIds, id));
   journal.delete(tables.dispatches, id);
   return dispatch;
 }

@@ -1,12 +1,13 @@
 import { type EventCursor, eventCursor } from "@awaken/contract/store";
-import type { Journal } from "./journal.ts";
+import { type Journal, NONE } from "./journal.ts";
 
 export type LogType = "thread" | "run";
 
 /** Events that lie behind each other in each of their logs. */
 export interface Stretch {
   readonly count: number;
-  readonly createdAt: number;
+  /** When the newest was appended. */
+  readonly lastAt: number;
   /** The position of the first one. */
   firstIn(log: LogType): number;
 }
@@ -39,8 +40,9 @@ export interface Audience {
 
 /** The events of one thread or run in their order. Reading them is in `log-reads.ts`. */
 export class EventLog<Batch extends Stretch> {
-  /** For reading: `append`, and `removeFrom` and `purge` of `log-reads.ts`, change it. */
-  batches: Batch[] = [];
+  /** The newest batch, and those before it: mostly there is one. `append`, and `removeFrom` and `purge` of `log-reads.ts`, change them. */
+  tail: Batch | undefined;
+  older: Batch[] = NONE;
   readonly type: LogType;
   /** The newest position that went with a deleted thread. */
   removed = 0;
@@ -58,8 +60,13 @@ export class EventLog<Batch extends Stretch> {
     this.#tag = tags.next();
   }
 
+  /** All of them, the oldest first. */
+  get batches(): Batch[] {
+    return this.tail === undefined ? [] : [...this.older, this.tail];
+  }
+
   get head(): EventCursor | undefined {
-    return this.batches.length === 0 ? undefined : this.cursorAt(this.newest);
+    return this.tail === undefined ? undefined : this.cursorAt(this.newest);
   }
 
   /** The position that was given last. */
@@ -69,13 +76,13 @@ export class EventLog<Batch extends Stretch> {
 
   /** The position of the newest event that is kept. */
   get newest(): number {
-    const batch = this.batches.at(-1);
+    const batch = this.tail;
     return batch === undefined ? this.first - 1 : batch.firstIn(this.type) + batch.count - 1;
   }
 
   /** When the newest event that is kept was appended. */
   get lastAt(): number {
-    return this.batches.at(-1)?.createdAt ?? 0;
+    return this.tail?.lastAt ?? 0;
   }
 
   /** What its cursors begin with. */
@@ -87,9 +94,17 @@ export class EventLog<Batch extends Stretch> {
     return eventCursor(`${this.tag}-${position}`);
   }
 
+  /** With what was added last, that is in `batch`. */
   append(batch: Batch, journal: Journal): void {
-    journal.keepField<EventLog<Batch>, "batches">(this, "batches", this.batches);
-    this.batches = journal.extended(this.batches, [batch]);
+    const { tail } = this;
+    if (tail !== batch) {
+      journal.keepField<EventLog<Batch>, "tail">(this, "tail", tail);
+      this.tail = batch;
+      if (tail !== undefined) {
+        journal.keepField<EventLog<Batch>, "older">(this, "older", this.older);
+        this.older = journal.extended<Batch>(this.older, [tail]);
+      }
+    }
     if (this.audience !== undefined && this.audience.wakes.size > 0) journal.after(() => this.wake());
   }
 

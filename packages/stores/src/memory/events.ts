@@ -7,8 +7,9 @@ import {
   isSameEvent,
   type StoredEvent,
 } from "@awaken/contract/store";
-import { EventBatch, EventPlace, type RowLog } from "./event-batch.ts";
+import { type Appended, beginBatch, type EventBatch, type EventPlace, type RowLog } from "./event-batch.ts";
 import { EventLog } from "./event-log.ts";
+import { NONE } from "./journal.ts";
 import type { Copies } from "./own.ts";
 import { type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
 
@@ -32,7 +33,8 @@ function runLog({ runEvents, tags }: Tables, id: RunId): RowLog {
 const keyOf = ({ idempotency }: EventAppend): string | undefined =>
   idempotency === undefined ? undefined : JSON.stringify([idempotency.writerId, idempotency.key]);
 
-export const readAll = (batches: readonly EventBatch[]): readonly StoredEvent[] => batches.flatMap((batch) => batch.readAll());
+export const readAll = (appended: readonly Appended[]): readonly StoredEvent[] =>
+  appended.flatMap(({ batch, from, count }) => Array.from({ length: count }, (_, index) => batch.read(from + index)));
 
 /** Whose events they are. */
 interface Source {
@@ -43,8 +45,8 @@ interface Source {
 }
 
 /** The drafts are checked already. Gives the events in their order, those that were there before too. */
-export function appendEvents(change: Change, appends: readonly EventAppend[], source: Source): readonly EventBatch[] {
-  const batches: EventBatch[] = [];
+export function appendEvents(change: Change, appends: readonly EventAppend[], source: Source): readonly Appended[] {
+  const batches: Appended[] = [];
   let start = 0;
   for (let first = appends[0]; first !== undefined; first = appends[start]) {
     const end = endOfBatch(appends, first, start);
@@ -66,32 +68,37 @@ function endOfBatch(appends: readonly EventAppend[], first: EventAppend, start: 
 const isPlain = ({ draft, idempotency, expected }: EventAppend, { threadId, runId, origin }: EventDraft): boolean =>
   idempotency === undefined && expected === undefined && draft.threadId === threadId && draft.runId === runId && draft.origin === origin;
 
-function appendBatch(change: Change, first: EventAppend, appends: readonly EventAppend[], { copies, row }: Source): EventBatch {
+function appendBatch(change: Change, first: EventAppend, appends: readonly EventAppend[], source: Source): Appended {
   const { tables, journal, now } = change;
+  const { draft } = first;
   const key = keyOf(first);
   const known = key === undefined ? undefined : tables.eventsByKey.get(key);
-  if (known !== undefined) return repeated(known, first);
-  const place = placeOf(tables, first.draft, row);
-  checkExpected(first, place.thread, place.run);
+  if (known !== undefined) return { batch: repeated(known, first), from: 0, count: 1 };
+  const place = placeOf(tables, draft, source);
+  const { thread, run } = place;
+  checkExpected(first, thread, run);
   // Never older than what stands before it, whatever the clock says: retention takes the first of a log, and of both logs the same.
-  const createdAt = Math.max(now, place.thread?.lastAt ?? 0, place.run?.lastAt ?? 0);
-  const batch = new EventBatch(appends, { place, createdAt, key, heads: tables.heads.of(appends), copies });
-  place.thread?.append(batch, journal);
-  place.run?.append(batch, journal);
+  const createdAt = Math.max(now, thread?.lastAt ?? 0, run?.lastAt ?? 0);
+  const last = (thread ?? run)?.tail;
+  const goesOn = key === undefined && last?.isOpen(draft, place) === true;
+  const batch = goesOn ? last : beginBatch(appends, draft, place, { key, begunAt: createdAt });
+  const from = goesOn ? last.count : 0;
+  if (goesOn) last.extend(appends, place, { createdAt, journal });
+  thread?.append(batch, journal);
+  run?.append(batch, journal);
   if (key !== undefined) journal.put(tables.eventsByKey, key, batch, undefined);
-  return batch;
+  return { batch, from, count: appends.length };
 }
 
-/** That of the events before, as long as they stand in the same logs. */
-function placeOf(tables: Tables, draft: EventDraft, row: ThreadRow | undefined): EventPlace {
+function placeOf(tables: Tables, draft: EventDraft, { copies, row: known }: Source): EventPlace {
   const { threadId, runId } = draft;
-  const thread = threadId === undefined ? undefined : threadLog(tables, row ?? threadRow(tables, threadId));
+  const row = threadId === undefined ? undefined : (known ?? threadRow(tables, threadId));
+  const thread = row && threadLog(tables, row);
   // What is in the log of its thread is in that of its run: both are purged of the same.
-  const near = thread?.batches.at(-1)?.place;
-  if (near?.fits(draft)) return near;
-  const run = runId === undefined ? undefined : runLog(tables, runId);
-  const last = run?.batches.at(-1)?.place;
-  return last?.thread === thread && last?.fits(draft) ? last : new EventPlace(draft, thread, run);
+  const near = thread?.tail;
+  const isNear = near !== undefined && near.threadId === threadId && near.runId === runId;
+  const run = isNear ? near.run : runId === undefined ? undefined : runLog(tables, runId);
+  return { thread, run, messages: row?.messages ?? NONE, copies };
 }
 
 function repeated(first: EventBatch, { draft, idempotency }: EventAppend): EventBatch {

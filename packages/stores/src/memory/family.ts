@@ -4,7 +4,8 @@ import type { Tables } from "./tables.ts";
 /** The children of every thread that has some. */
 function childrenOf(tables: Tables): ReadonlyMap<ThreadId, readonly ThreadId[]> {
   const children = new Map<ThreadId, ThreadId[]>();
-  for (const { record } of tables.threads.values()) {
+  for (const row of tables.threads.values()) {
+    const { record } = row;
     if (record?.parentThreadId === undefined) continue;
     const siblings = children.get(record.parentThreadId);
     if (siblings === undefined) children.set(record.parentThreadId, [record.id]);

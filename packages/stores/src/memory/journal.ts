@@ -1,3 +1,5 @@
+import { Table } from "./at-rest.ts";
+
 /** How far the journal was when a piece of work began. */
 export interface Savepoint {
   readonly undo: number;
@@ -8,6 +10,9 @@ export interface Savepoint {
 const SHORT = 4;
 /** What most commits note. */
 const ROOM = 128;
+
+/** A list that nothing was put into yet: one for all. What is added makes another. */
+export const NONE: never[] = [];
 
 /** As `concat`, which takes five times as long for a few items. */
 function joined<Value extends {}>(list: readonly Value[], values: readonly Value[]): Value[] {
@@ -20,9 +25,15 @@ function joined<Value extends {}>(list: readonly Value[], values: readonly Value
   return all;
 }
 
+interface Rows<Key, Value> {
+  get(key: Key): Value | undefined;
+  set(key: Key, value: Value): unknown;
+  delete(key: Key): unknown;
+}
+
 /** Where something was changed, at which key, and what was there before. */
 function revert(target: unknown, key: unknown, before: unknown): void {
-  if (target instanceof Map) {
+  if (target instanceof Map || target instanceof Table) {
     if (before === undefined) target.delete(key);
     else target.set(key, before);
   } else if (target instanceof Set) {
@@ -64,12 +75,14 @@ export class Journal {
 
   /** All of `work` or nothing of it. */
   atomically<T>(work: (journal: Journal) => T): T {
-    const savepoint = this.begin();
+    const undo = this.#size;
+    const after = this.#after.length;
+    this.#depth++;
     let result: T;
     try {
       result = work(this);
     } catch (thrown) {
-      this.rollBack(savepoint);
+      this.rollBack({ undo, after });
       throw thrown;
     }
     this.keep();
@@ -96,12 +109,12 @@ export class Journal {
   }
 
   /** The same for a caller who knows what is there, or that nothing is. */
-  put<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, before: Value | undefined): void {
+  put<Key, Value>(map: Pick<Rows<Key, Value>, "set">, key: Key, value: Value, before: Value | undefined): void {
     this.#note(map, key, before);
     map.set(key, value);
   }
 
-  delete<Key, Value>(map: Map<Key, Value>, key: Key): void {
+  delete<Key, Value>(map: Omit<Rows<Key, Value>, "set">, key: Key): void {
     const before = map.get(key);
     if (before === undefined) return;
     this.#note(map, key, before);
@@ -124,9 +137,9 @@ export class Journal {
   }
 
   /** The list with more behind it, which is handed over. A short one is left as it is: the new one takes no more room than its items. */
-  extended<Value extends {}>(list: Value[], values: Value[]): Value[] {
+  extended<Value extends {}>(list: Value[], values: Value[], short = SHORT): Value[] {
     if (list.length === 0) return values;
-    if (list.length < SHORT) return joined(list, values);
+    if (list.length < short) return joined(list, values);
     this.#note(list, "length", list.length);
     for (const value of values) list.push(value);
     return list;

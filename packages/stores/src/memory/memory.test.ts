@@ -246,6 +246,41 @@ describe("memory", () => {
     );
   });
 
+  test("a run's events are one batch: what is taken back or past its time leaves the others where they were, in both logs", async () => {
+    let now = 1_000;
+    const store = memoryStore({ clock: () => now });
+    const append = (events: Pick<typeof store.events, "append">, kind: string) =>
+      events.append([{ draft: { schemaVersion: 1, threadId: T, runId: R, kind, payload: { kind }, visibility: "public", origin: "o" } }]);
+    const [first] = await append(store.events, "first");
+    now = 2_000;
+    const failing = store.transaction(async ({ events }) => {
+      await append(events, "never");
+      throw new Error("taken back");
+    });
+    await expect(failing).rejects.toThrow("taken back");
+    const [second] = await append(store.events, "second");
+    const held = await append(store.events, "third");
+    const scopes = [
+      { type: "thread", threadId: T },
+      { type: "run", runId: R },
+    ] as const;
+    expect(await store.sweep({ eventsMs: 500 })).toMatchObject({ events: 1 });
+    const [last] = await append(store.events, "last");
+    for (const scope of scopes) {
+      const { items } = await store.events.list(scope, {});
+      expect(items).toEqual([second, ...held, last]);
+      expect(items.map(({ payload, createdAt }) => [payload, createdAt])).toEqual([
+        [{ kind: "second" }, 2_000],
+        [{ kind: "third" }, 2_000],
+        [{ kind: "last" }, 2_000],
+      ]);
+      const after = first?.cursors[scope.type];
+      await expect(store.events.list(scope, after === undefined ? {} : { after })).rejects.toMatchObject({ code: "cursor_expired" });
+    }
+    now = 9_000;
+    expect(await store.sweep({ eventsMs: 1 })).toMatchObject({ events: 3 });
+  });
+
   test("a call that is made while a transaction runs keeps its place in the line", async () => {
     const store = memoryStore();
     const order: string[] = [];

@@ -42,13 +42,13 @@ function recordAt(threadId: ThreadId, row: ThreadRow | undefined, seq: number): 
 
 function ageOf({ ages }: ThreadRow, seq: number): number {
   let low = 0;
-  let high = ages.length - 1;
+  let high = ages.length / 2;
   while (low < high) {
-    const middle = (low + high + 1) >>> 1;
-    if ((ages[middle]?.fromSeq ?? 0) <= seq) low = middle;
-    else high = middle - 1;
+    const middle = (low + high) >>> 1;
+    if ((ages[2 * middle] ?? 0) <= seq) low = middle + 1;
+    else high = middle;
   }
-  return ages[low]?.ms ?? 0;
+  return ages[2 * low - 1] ?? 0;
 }
 
 function* walk(row: ThreadRow | undefined, filter: MessageFilter, isBackwards: boolean): Iterable<number> {

@@ -1,5 +1,5 @@
 import { AwakenError, type Message, type MessageId, type ThreadId } from "@awaken/contract";
-import { foldedUpTo, GrowingView, type SequencedMessage, type ThreadCommit } from "@awaken/contract/store";
+import { foldedUpTo, GrowingView, type SequencedMessage, small, type ThreadCommit } from "@awaken/contract/store";
 import type { Copies } from "./own.ts";
 import { flat, share } from "./share.ts";
 import type { Change, ThreadRow } from "./tables.ts";
@@ -69,10 +69,10 @@ export function appendMessages({ journal, now }: Change, row: ThreadRow, commit:
   if (messages.length === 0) return;
   const added = copies === undefined ? flatTexts(messages) : copies.ownMessages(row.messages.at(-1)?.metadata, messages);
   if (row.seqs !== undefined || !areRising(row.messages.at(-1)?.id, added)) noteIds(threadId, row, added);
-  const age = now - madeAt(row, now);
-  if (row.ages.at(-1)?.ms !== age) {
+  const age = small(now - madeAt(row, now));
+  if ((row.ages.at(-1) ?? 0) !== age) {
     journal.keepField(row, "ages", row.ages);
-    row.ages = journal.extended(row.ages, [{ fromSeq: row.messages.length + 1, ms: age }]);
+    row.ages = journal.extended(row.ages, [row.messages.length + 1, age]);
   }
   journal.keepField(row, "messages", row.messages);
   row.messages = journal.extended(row.messages, [...added]);

@@ -10,6 +10,7 @@ import {
   toQueue,
 } from "@awaken/contract/store";
 import { alreadyConsumed, type PendingPlan, planAppend } from "../plan/pending-plan.ts";
+import { countOf, idsOf } from "./ids.ts";
 import { seqOf } from "./messages.ts";
 import { own } from "./own.ts";
 import { ThreadReads } from "./reads.ts";
@@ -68,7 +69,7 @@ export function pendingPort({ read, write }: Access): PendingStore {
 }
 
 const isAttended = (tables: Tables, row: ThreadRow): boolean =>
-  row.openIds.length > 0 || row.runIds.some((runId) => tables.runs.get(runId)?.status === "running");
+  countOf(row.openIds) > 0 || idsOf(row.runIds).some((runId) => tables.runs.get(runId)?.status === "running");
 
 function findEntry(tables: Tables, threadId: ThreadId, id: MessageId): { row: ThreadRow; entry: PendingRecord } {
   const row = tables.threads.get(threadId);

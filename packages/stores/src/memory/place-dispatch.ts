@@ -1,6 +1,6 @@
-import type { DispatchId } from "@awaken/contract";
 import { type DispatchRecord, isDispatchOver } from "@awaken/contract/store";
-import { type Change, NONE, type ThreadRow } from "./tables.ts";
+import { countOf, withId, withoutId } from "./ids.ts";
+import type { Change, ThreadRow } from "./tables.ts";
 
 /** Writes one that is the store's own, and keeps the lists of its thread in step. `before` is how it stands there. */
 export function placeDispatch(change: Change, row: ThreadRow, before: DispatchRecord | undefined, owned: DispatchRecord): void {
@@ -10,22 +10,18 @@ export function placeDispatch(change: Change, row: ThreadRow, before: DispatchRe
   journal.put(tables.dispatches, id, owned, before);
   if (before === undefined || isDispatchOver(before) !== isOver) {
     journal.keepField(row, "openIds", row.openIds);
-    row.openIds = isOver ? without(row.openIds, id) : journal.extended(row.openIds, [id]);
+    row.openIds = isOver ? withoutId(row.openIds, id) : withId(row.openIds, id, journal);
     if (isOver) {
       journal.keepField(row, "overIds", row.overIds);
-      row.overIds = journal.extended(row.overIds, [id]);
+      row.overIds = withId(row.overIds, id, journal);
     }
-    if (row.openIds.length > 0) journal.add(tables.busyThreads, threadId);
+    if (countOf(row.openIds) > 0) journal.add(tables.busyThreads, threadId);
     else journal.remove(tables.busyThreads, threadId);
   }
   if (owned.status === "claimed" || row.claimed?.dispatchId === id) {
     journal.keepField(row, "claimed", row.claimed);
     row.claimed = owned.status === "claimed" ? owned : undefined;
   }
-  const isFreed = isOver && row.openIds.length > 0 && row.claimed === undefined;
+  const isFreed = isOver && countOf(row.openIds) > 0 && row.claimed === undefined;
   if (status === "queued" || isFreed) journal.after(() => tables.hints.send({ type: "enqueued", scopeId: tables.scopeId, threadId }));
 }
-
-/** Mostly it is the only one. */
-const without = (ids: DispatchId[], id: DispatchId): DispatchId[] =>
-  ids.length === 1 && ids[0] === id ? NONE : ids.filter((other) => other !== id);

@@ -5,12 +5,15 @@ import type { QueueReads } from "../plan/dispatch-plan.ts";
 import type { OutboundReads } from "../plan/outbound-plan.ts";
 import type { PendingReads } from "../plan/pending-plan.ts";
 import type { OpenWish } from "../plan/wish-plan.ts";
+import { recordOf } from "./at-rest.ts";
+import { countOf, idsOf } from "./ids.ts";
+import { NONE } from "./journal.ts";
 import { ancestorsOf } from "./lineage.ts";
 import { seqOf } from "./messages.ts";
-import { NONE, type Tables, type ThreadRow } from "./tables.ts";
+import type { Tables, ThreadRow } from "./tables.ts";
 
 export function* openDispatches(tables: Tables, row: ThreadRow | undefined): Iterable<DispatchRecord> {
-  for (const id of row?.openIds ?? []) {
+  for (const id of idsOf(row?.openIds)) {
     const dispatch = tables.dispatches.get(id);
     if (dispatch !== undefined) yield dispatch;
   }
@@ -83,14 +86,15 @@ export class TableReads extends ThreadReads implements CommitReads {
   }
 
   thread(): FoundThread | undefined {
-    if (this.row?.record === undefined) return undefined;
-    const { record, messages, runIds } = this.row;
-    return { record, messageCount: messages.length, runCount: runIds.length };
+    const record = this.row?.record;
+    if (this.row === undefined || record === undefined) return undefined;
+    const { messages, runIds } = this.row;
+    return { record, messageCount: messages.length, runCount: countOf(runIds) };
   }
 
   run(): RunRecord | undefined {
     const { runId } = this.commit;
-    const latest = this.row?.latestRun;
+    const latest = recordOf(this.row?.latestRun);
     return latest?.runId === runId ? latest : this.tables.runs.get(runId);
   }
 

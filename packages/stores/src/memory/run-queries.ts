@@ -1,6 +1,8 @@
 import { openTicketsOf, type RunId, type RunRecord, type RunStatus } from "@awaken/contract";
 import type { RunFilter, RunPosition, RunStore } from "@awaken/contract/store";
+import { recordOf } from "./at-rest.ts";
 import { compareText, pickFirst } from "./pick.ts";
+import { recordsIn } from "./records.ts";
 import { runsOf } from "./runs.ts";
 import { share } from "./share.ts";
 import type { Access, Tables } from "./tables.ts";
@@ -24,9 +26,9 @@ export function runQueries({ read }: Access): RunQueries {
 
     count: (filter) => read((tables) => [...select(tables, filter)].length),
 
-    countByStatus: () => read((tables) => countRuns(tables.runs.values())),
+    countByStatus: () => read((tables) => countRuns(recordsIn(tables.runs))),
 
-    loadLatest: (threadId) => read((tables) => share(tables.threads.get(threadId)?.latestRun)),
+    loadLatest: (threadId) => read((tables) => share(recordOf(tables.threads.get(threadId)?.latestRun))),
 
     listByTicket: (id) =>
       read((tables) => {
@@ -69,5 +71,5 @@ function candidates(tables: Tables, { threadId, parentRunId, rootRunId }: RunFil
   const listed = (ids: Iterable<RunId> = []) => [...ids].flatMap((id) => tables.runs.get(id) ?? []);
   if (parentRunId !== undefined) return listed(tables.runsByParent.get(parentRunId));
   if (rootRunId !== undefined) return listed(tables.runsByRoot.get(rootRunId));
-  return threadId === undefined ? tables.runs.values() : runsOf(tables, tables.threads.get(threadId));
+  return threadId === undefined ? recordsIn(tables.runs) : runsOf(tables, tables.threads.get(threadId));
 }

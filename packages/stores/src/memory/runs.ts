@@ -1,6 +1,8 @@
 import { openTicketsOf, type RunActivation, type RunId, type RunRecord, type TicketId, ticketIdsOf } from "@awaken/contract";
 import type { RunStore } from "@awaken/contract/store";
 import type { RunMove } from "../plan/commit-plan.ts";
+import { type Kept, recordOf, restRun } from "./at-rest.ts";
+import { idsOf, withId } from "./ids.ts";
 import type { Journal } from "./journal.ts";
 import type { Copies } from "./own.ts";
 import { isSame, share } from "./share.ts";
@@ -12,7 +14,7 @@ export const runReads = ({ read }: Access): Pick<RunStore, "load"> => ({
 });
 
 export function* runsOf(tables: Tables, row: ThreadRow | undefined): Iterable<RunRecord> {
-  for (const runId of row?.runIds ?? []) {
+  for (const runId of idsOf(row?.runIds)) {
     const run = tables.runs.get(runId);
     if (run !== undefined) yield run;
   }
@@ -24,16 +26,17 @@ export function writeRun(change: Change, row: ThreadRow, { before, after: run }:
   const { runId, activation } = run;
   const owned = copies === undefined ? run : copies.ownWith(run, "activation", tables.lastActivation);
   if (copies === undefined) run.activation = sharedActivation(tables, activation);
-  journal.put(tables.runs, runId, owned, before);
+  const kept = restRun(owned);
+  journal.put(tables.runs, runId, kept, before);
   tables.lastGiven = activation;
   tables.lastActivation = owned.activation;
   if (before === undefined) {
     journal.keepField(row, "runIds", row.runIds);
-    row.runIds = journal.extended(row.runIds, [runId]);
+    row.runIds = withId(row.runIds, runId, journal);
     noteFamily(change, owned);
   }
   writeTickets(change, before, owned);
-  writeLatest(change, row, before, owned);
+  writeLatest(change, row, { before, after: owned }, kept);
   return owned;
 }
 
@@ -62,16 +65,23 @@ export function forgetIn<Id>(journal: Journal, index: Map<Id, Set<RunId>>, id: I
   else journal.remove(runs, runId);
 }
 
-function writeLatest({ tables, journal }: Change, row: ThreadRow, before: RunRecord | undefined, run: RunRecord): void {
-  const known = row.latestRun;
-  let latest = run;
+function writeLatest(
+  { tables, journal }: Change,
+  row: ThreadRow,
+  { before, after: run }: { readonly before: RunRecord | undefined; readonly after: RunRecord },
+  kept: Kept<RunRecord>,
+): void {
+  const known = recordOf(row.latestRun);
+  let latest = kept;
   if (known !== undefined && known.runId !== run.runId) {
     if (isLater(known, run)) return;
   } else if (before !== undefined && run.updatedAt < before.updatedAt) {
     // Another node's clock may put the latest run back behind an older one.
-    for (const other of runsOf(tables, row)) if (isLater(other, latest)) latest = other;
+    let last = run;
+    for (const other of runsOf(tables, row)) if (isLater(other, last)) last = other;
+    if (last !== run) latest = last;
   }
-  journal.keepField(row, "latestRun", known);
+  journal.keepField(row, "latestRun", row.latestRun);
   row.latestRun = latest;
 }
 

@@ -7,15 +7,15 @@ export const isPlain = (value: object): value is Plain => !Array.isArray(value);
 
 /** Longer than an id: what is shorter has few pieces. */
 const ROPE = 64;
-/** Written so that no compiler leaves the look out. */
-const look = { code: 0 };
+/** Called, and not assigned to, so that neither a compiler nor a minifier leaves the look out. */
+const look = new Uint16Array(1);
 
 /**
  * A text that grew delta by delta is a tree of all its pieces, each of them larger than most deltas. Whoever looks at a character makes
  * one piece of it, for all who hold the string.
  */
 export function flat(text: string): string {
-  if (text.length >= ROPE) look.code = text.charCodeAt(0);
+  if (text.length >= ROPE) look.fill(text.charCodeAt(0));
   return text;
 }
 

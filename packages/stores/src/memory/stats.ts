@@ -1,5 +1,7 @@
 import type { QueueStoreStats } from "@awaken/contract/store";
 import { countDispatches } from "./dispatch-rows.ts";
+import type { EventBatch } from "./event-batch.ts";
+import { recordsIn } from "./records.ts";
 import { countRuns } from "./run-queries.ts";
 import type { Tables } from "./tables.ts";
 
@@ -53,11 +55,14 @@ function* threadRows<T>(tables: Tables, rowsOf: (row: NonNullable<ReturnType<Tab
   for (const row of tables.threads.values()) yield* rowsOf(row);
 }
 
+function* payloads(batch: EventBatch): Iterable<unknown> {
+  for (let index = 0; index < batch.count; index++) yield batch.payloadAt(index);
+}
+
 /** Each event once, although it may stand in two logs. */
 function* events(tables: Tables): Iterable<unknown> {
-  for (const { events } of tables.threads.values()) for (const { payloads } of events?.batches ?? []) yield* payloads;
-  for (const { batches } of tables.runEvents.values())
-    for (const batch of batches) if (batch.place.thread === undefined) yield* batch.payloads;
+  for (const { events } of tables.threads.values()) for (const batch of events?.batches ?? []) yield* payloads(batch);
+  for (const { batches } of tables.runEvents.values()) for (const batch of batches) if (batch.thread === undefined) yield* payloads(batch);
 }
 
 export function statsOf(tenants: readonly Tables[]): QueueStoreStats {
@@ -68,7 +73,7 @@ export function statsOf(tenants: readonly Tables[]): QueueStoreStats {
     messages: of((own) => threadRows(own, ({ messages }) => messages)),
     pending: of((own) => threadRows(own, ({ pending }) => pending)),
     states: of((own) => threadRows(own, ({ state }) => (state === undefined ? [] : [state]))),
-    runs: of((own) => own.runs.values(), RUN_BYTES),
+    runs: of((own) => recordsIn(own.runs), RUN_BYTES),
     events: of(events, EVENT_BYTES),
     dispatches: of((own) => own.dispatches.values()),
     streamCheckpoints: of((own) => values(own.streamCheckpoints.values())),
@@ -80,7 +85,7 @@ export function statsOf(tenants: readonly Tables[]): QueueStoreStats {
   return {
     threads: tables.threads.count,
     messages: tables.messages.count,
-    runs: countRuns(each(tenants, (own) => own.runs.values())),
+    runs: countRuns(each(tenants, (own) => recordsIn(own.runs))),
     pending: tables.pending.count,
     events: tables.events.count,
     dispatches: countDispatches(each(tenants, (own) => own.dispatches.values())),

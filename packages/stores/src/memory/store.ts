@@ -4,7 +4,6 @@ import { Parcels } from "../parcels.ts";
 import { type PortMakers, portsOf } from "../ports.ts";
 import { Broadcast } from "./broadcast.ts";
 import { commitPort } from "./commit.ts";
-import { HeadLists } from "./event-batch.ts";
 import { Tags } from "./event-log.ts";
 import { Gate, type Runner } from "./gate.ts";
 import {
@@ -64,7 +63,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): QueueStore {
   const { clock = Date.now, ids = numbered() } = options;
   const hints = new Broadcast<ScopedHint>();
   const configChanges = new Broadcast<ScopedConfigKey>();
-  const shared = { clock, ids, tags: new Tags(ids()), heads: new HeadLists(), hints, parcels: new Parcels(), configChanges };
+  const shared = { clock, ids, tags: new Tags(ids()), hints, parcels: new Parcels(), configChanges };
   const tenants = new Tenants(shared);
   const gate = new Gate();
 

@@ -1,5 +1,6 @@
 import type { Retention, SweepResult } from "@awaken/contract/store";
-import type { EventBatch, RowLog } from "./event-batch.ts";
+import { EACH, EventBatch, type RowLog } from "./event-batch.ts";
+import { countOf, idsOf } from "./ids.ts";
 import { isIdle, purge } from "./log-reads.ts";
 import type { Tables, Tenants, ThreadRow } from "./tables.ts";
 
@@ -12,7 +13,10 @@ export function sweepAll(tenants: Tenants, retention: Retention, now: number): S
 
 /** Nothing would be lost with it. */
 const isVoid = ({ record, pending, epoch, openIds, overIds, events }: ThreadRow): boolean =>
-  record === undefined && epoch === 0 && pending.length + openIds.length + overIds.length === 0 && (events === undefined || isIdle(events));
+  record === undefined &&
+  epoch === 0 &&
+  pending.length + countOf(openIds) + countOf(overIds) === 0 &&
+  (events === undefined || isIdle(events));
 
 function sum(results: readonly SweepResult[]): SweepResult {
   const total = (key: keyof SweepResult) => results.reduce((count, result) => count + result[key], 0);
@@ -40,10 +44,30 @@ function sweepTables(tables: Tables, retention: Retention, now: number): SweepRe
   return swept;
 }
 
+function countBefore(batch: EventBatch, time: number): number {
+  let count = 0;
+  while (count < batch.count && batch.timeAt(count) < time) count++;
+  return count;
+}
+
+/** The same without the first of them. Whoever has the whole one keeps it. */
+function withoutFirst(batch: EventBatch, count: number): EventBatch {
+  const items = batch.items.slice(EACH * count);
+  return new EventBatch({ ...batch, items, threadFirst: batch.threadFirst + count, runFirst: batch.runFirst + count });
+}
+
 function sweepEvents(tables: Tables, cutoff: number): number {
+  const oldIn = (batch: EventBatch) => countBefore(batch, cutoff);
+  // Both logs of an event go on with the same batch.
+  const rests = new Map<EventBatch, EventBatch>();
+  const rest = (batch: EventBatch) => {
+    const made = rests.get(batch) ?? withoutFirst(batch, oldIn(batch));
+    rests.set(batch, made);
+    return made;
+  };
   const purged = new Set<EventBatch>();
   const purgeLog = (log: RowLog) => {
-    for (const batch of purge(log, ({ createdAt }) => createdAt < cutoff)) purged.add(batch);
+    for (const batch of purge(log, oldIn, rest)) purged.add(batch);
   };
   for (const row of tables.threads.values()) {
     if (row.events !== undefined) purgeLog(row.events);
@@ -55,7 +79,7 @@ function sweepEvents(tables: Tables, cutoff: number): number {
   }
   let count = 0;
   for (const batch of purged) {
-    count += batch.count;
+    count += oldIn(batch);
     if (batch.key !== undefined) tables.eventsByKey.delete(batch.key);
   }
   return count;
@@ -64,14 +88,15 @@ function sweepEvents(tables: Tables, cutoff: number): number {
 function sweepDispatches(tables: Tables, cutoff: number): number {
   let count = 0;
   for (const row of tables.threads.values()) {
-    const kept = row.overIds.filter((id) => {
+    const over = idsOf(row.overIds);
+    const kept = over.filter((id) => {
       const dispatch = tables.dispatches.get(id);
       if (dispatch !== undefined && dispatch.updatedAt >= cutoff) return true;
       tables.dispatches.delete(id);
       return false;
     });
-    count += row.overIds.length - kept.length;
-    if (kept.length < row.overIds.length) row.overIds = kept;
+    count += over.length - kept.length;
+    if (kept.length < over.length) row.overIds = kept.length === 0 ? undefined : kept;
   }
   return count;
 }

@@ -3,7 +3,6 @@ import type { ScopedHint } from "@awaken/contract/store";
 import { expect, test } from "vitest";
 import { Parcels } from "../parcels.ts";
 import { Broadcast } from "./broadcast.ts";
-import { HeadLists } from "./event-batch.ts";
 import { enter, Tags } from "./event-log.ts";
 import { openLog } from "./events.ts";
 import { sweepAll } from "./sweep.ts";
@@ -16,7 +15,6 @@ test("a sweep lets go of rows with nothing in them, and of tenants that have no 
     clock: () => 0,
     ids: () => "id",
     tags: new Tags("seed"),
-    heads: new HeadLists(),
     hints,
     parcels: new Parcels(),
     configChanges,

@@ -26,11 +26,13 @@ import type {
   WishRecord,
 } from "@awaken/contract/store";
 import type { Parcels } from "../parcels.ts";
+import { type Kept, Table } from "./at-rest.ts";
 import type { Broadcast } from "./broadcast.ts";
-import type { EventBatch, HeadLists, RowLog } from "./event-batch.ts";
+import type { EventBatch, RowLog } from "./event-batch.ts";
 import type { Tags } from "./event-log.ts";
 import type { Runner } from "./gate.ts";
-import type { Journal } from "./journal.ts";
+import type { Ids } from "./ids.ts";
+import { type Journal, NONE } from "./journal.ts";
 
 /** What all tenants of one store share. */
 export interface Shared {
@@ -38,7 +40,6 @@ export interface Shared {
   readonly ids: () => string;
   /** Of the event logs. */
   readonly tags: Tags;
-  readonly heads: HeadLists;
   readonly hints: Broadcast<ScopedHint>;
   readonly parcels: Parcels;
   readonly configChanges: Broadcast<ScopedConfigKey>;
@@ -49,20 +50,14 @@ export interface ScopedConfigKey {
   readonly key: ConfigKey;
 }
 
-/** How long after their thread the messages from a row on were made: a small number takes no room of its own. */
-interface Age {
-  readonly fromSeq: number;
-  readonly ms: number;
-}
-
 /** All that belongs to one thread id. The record is absent while only queues know the thread. */
 export interface ThreadRow {
   record: ThreadRecord | undefined;
   state: PersistedState | undefined;
   /** By seq. A row of the log is made for whoever reads it. */
   messages: Message[];
-  /** When each message was made: those of one commit at the same time. */
-  ages: Age[];
+  /** Pairs: from which row on messages were made so many milliseconds after the thread, those before the first with it. Small numbers take no room of their own. */
+  ages: number[];
   /** Absent as long as the ids rise, as time-ordered ones do. It may hold ids that were taken back: `seqOf` knows. */
   seqs: Map<MessageId, number> | undefined;
   /** `foldedUpTo` of the log. */
@@ -70,14 +65,14 @@ export interface ThreadRow {
   /** What a model may see of the rows up to `last`; absent until somebody asks for it. */
   view: { readonly growing: GrowingView; count: number; last: Message | undefined } | undefined;
   /** By ordinal. */
-  runIds: RunId[];
-  latestRun: RunRecord | undefined;
+  runIds: Ids<RunId>;
+  latestRun: Kept<RunRecord> | undefined;
   pending: readonly PendingRecord[];
   epoch: number;
   claimed: ClaimedDispatch | undefined;
   /** Dispatches that are not over, and those that are. */
-  openIds: DispatchId[];
-  overIds: DispatchId[];
+  openIds: Ids<DispatchId>;
+  overIds: Ids<DispatchId>;
   /** Absent until something is written about the thread, or somebody reads. */
   events: RowLog | undefined;
 }
@@ -86,7 +81,7 @@ export interface ThreadRow {
 export interface Tables extends Shared {
   readonly scopeId: ScopeId;
   readonly threads: Map<ThreadId, ThreadRow>;
-  readonly runs: Map<RunId, RunRecord>;
+  readonly runs: Table<RunId, RunRecord>;
   /** Of the run that was written last: that of the next one is mostly the same. */
   lastActivation: RunActivation | undefined;
   /** The one that was handed over last: what is kept of it is `lastActivation`. */
@@ -119,7 +114,7 @@ function createTables(scopeId: ScopeId, shared: Shared): Tables {
     ...shared,
     scopeId,
     threads: new Map(),
-    runs: new Map(),
+    runs: new Table(),
     lastActivation: undefined,
     lastGiven: undefined,
     runsByTicket: new Map(),
@@ -200,10 +195,7 @@ export class Tenants {
 }
 
 const isEmpty = (tables: Tables): boolean =>
-  Object.values(tables).every((table) => !(table instanceof Map || table instanceof Set) || table.size === 0);
-
-/** A list that nothing was put into yet: one for all. What is added makes another. */
-export const NONE: never[] = [];
+  Object.values(tables).every((table) => !(table instanceof Map || table instanceof Set || table instanceof Table) || table.size === 0);
 
 /** The row of a thread, made when it is not there yet. One with nothing in it does no harm, so it stays when the work is taken back. */
 export function threadRow({ threads }: Tables, id: ThreadId): ThreadRow {
@@ -217,13 +209,13 @@ export function threadRow({ threads }: Tables, id: ThreadId): ThreadRow {
     seqs: undefined,
     folded: 0,
     view: undefined,
-    runIds: NONE,
+    runIds: undefined,
     latestRun: undefined,
     pending: NONE,
     epoch: 0,
     claimed: undefined,
-    openIds: NONE,
-    overIds: NONE,
+    openIds: undefined,
+    overIds: undefined,
     events: undefined,
   };
   threads.set(id, row);

@@ -30,8 +30,9 @@ export function threadQueries({ read, write }: Access): ThreadQueries {
     update: (id, patch) =>
       write((change) => {
         const row = change.tables.threads.get(id);
-        if (row?.record === undefined) throw new AwakenError("storage_not_found", `thread '${id}' does not exist`);
-        return writeRecord(change, row, patchThread(row.record, patch, change.now));
+        const record = row?.record;
+        if (row === undefined || record === undefined) throw new AwakenError("storage_not_found", `thread '${id}' does not exist`);
+        return writeRecord(change, row, patchThread(record, patch, change.now));
       }),
 
     delete: (id, children) => write((change) => deleteThread(change, id, children)),
@@ -57,7 +58,10 @@ function writeRecord({ tables, journal }: Change, row: ThreadRow, record: Thread
 }
 
 function* select(tables: Tables, accepts: (thread: ThreadRecord) => boolean): Iterable<ThreadRecord> {
-  for (const { record } of tables.threads.values()) if (record !== undefined && accepts(record)) yield record;
+  for (const row of tables.threads.values()) {
+    const { record } = row;
+    if (record !== undefined && accepts(record)) yield record;
+  }
 }
 
 function matches(thread: ThreadRecord, { resourceId, lineage }: ThreadFilter): boolean {

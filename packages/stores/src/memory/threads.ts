@@ -15,8 +15,9 @@ export function threadReads({ read }: Access): Pick<ThreadStore, "load" | "loadS
 }
 
 export function headOf(tables: Tables, row: ThreadRow | undefined): ThreadHead | undefined {
-  if (row?.record === undefined || (row.messages.length === 0 && row.runIds.length === 0)) return undefined;
-  const { record, state, messages } = row;
+  const record = row?.record;
+  if (row === undefined || record === undefined || (row.messages.length === 0 && row.runIds === undefined)) return undefined;
+  const { state, messages } = row;
   const { latestRun, openRunId } = record;
   const latest = latestRun === undefined ? undefined : tables.runs.get(latestRun.id);
   const open = openRunId === undefined ? undefined : tables.runs.get(openRunId);

@@ -22,7 +22,8 @@ import { sendMessage } from "../messages/send.ts";
 import type { TaskRuns } from "./task-runs.ts";
 import type { TenantTasks } from "./task-table.ts";
 import { TaskVerbs } from "./task-verbs.ts";
-import { type Seat, type ThreadTasks, threadTasks } from "./thread-tasks.ts";
+import { isLost, openThread, rememberCancelled } from "./tenant-work.ts";
+import type { Seat, ThreadTasks } from "./thread-tasks.ts";
 
 export interface OpenTasksInit {
   readonly tenant: TenantTasks;
@@ -61,12 +62,13 @@ export class OpenTasks implements Omit<RunTasks, "ready" | "hasAny" | "hasRunnin
 
   constructor(init: OpenTasksInit) {
     this.#init = init;
-    const { state, inbox, tell } = init.scene;
+    const { scene } = init;
+    const { state, inbox } = scene;
     this.#seat = {
       state,
       inbox,
       show: (task) =>
-        tell({
+        scene.tell({
           type: "activity-snapshot",
           messageId: `task:${task.taskId}`,
           activityType: "background-task",
@@ -100,12 +102,12 @@ export class OpenTasks implements Omit<RunTasks, "ready" | "hasAny" | "hasRunnin
 
   forCall({ callId, agentId, key, traceParent }: TaskCaller): CallVerbs {
     const { tenant, runs, scene, messages, cancelRun } = this.#init;
-    const { identity, principal, emit, state } = scene;
+    const { identity, principal, state } = scene;
     const tasks: Tasks = new TaskVerbs({
       ...{ tenant, runs, identity, principal, key, traceParent },
       thread: () => this.#sit(),
       parent: { runId: identity.runId, callId, agentId },
-      begun: (child) => emit({ type: "child-start", ...child }),
+      begun: (child) => scene.emit({ type: "child-start", ...child }),
       cancelRun,
     });
     let count = 0;
@@ -125,7 +127,7 @@ export class OpenTasks implements Omit<RunTasks, "ready" | "hasAny" | "hasRunnin
   async cancel(): Promise<void> {
     const { tenant, runs, scene } = this.#init;
     const { runId } = scene.identity;
-    tenant.table.rememberCancelled(tenant.scopeId, runId);
+    rememberCancelled(tenant, runId);
     this.#known?.cancelRun(runId);
     await runs.cancel(await runs.listOpen(runId));
   }
@@ -143,7 +145,7 @@ export class OpenTasks implements Omit<RunTasks, "ready" | "hasAny" | "hasRunnin
 
   #sit(): ThreadTasks {
     const { tenant, scene } = this.#init;
-    const thread = tenant.open(scene.identity.threadId, threadTasks);
+    const thread = openThread(tenant, scene.identity.threadId);
     if (this.#off === undefined) {
       thread.sit(this.#seat);
       this.#off = onAbort(scene.signal, () => this.#cancelCode(thread));
@@ -156,7 +158,7 @@ export class OpenTasks implements Omit<RunTasks, "ready" | "hasAny" | "hasRunnin
     const { tenant, scene } = this.#init;
     const { reason } = scene.signal;
     if (reason instanceof Error && "code" in reason && reason.code === "fence_lost") return;
-    tenant.table.rememberCancelled(tenant.scopeId, scene.identity.runId);
+    rememberCancelled(tenant, scene.identity.runId);
     thread.cancelRun(scene.identity.runId);
   }
 
@@ -165,7 +167,7 @@ export class OpenTasks implements Omit<RunTasks, "ready" | "hasAny" | "hasRunnin
     const { tenant, runs, ids } = this.#init;
     const { taskId, childRunId } = task;
     const lost = () => taskMessage(messageId(ids()), lostTask(taskId));
-    if (childRunId === undefined) return tenant.isLost(task) ? lost() : undefined;
+    if (childRunId === undefined) return isLost(tenant, task) ? lost() : undefined;
     const fate = await runs.fate(childRunId);
     if (fate === undefined || fate.type === "lost") return lost();
     return fate.type === "over" ? fate.news : undefined;

@@ -25,6 +25,7 @@ import type {
 import type { TaskRuns } from "./task-runs.ts";
 import type { TenantTasks } from "./task-table.ts";
 import { below } from "./task-tree.ts";
+import { isCancelled, isElsewhere } from "./tenant-work.ts";
 import type { BodyScene, ThreadTasks } from "./thread-tasks.ts";
 
 export interface TaskVerbsInit {
@@ -147,7 +148,7 @@ export class TaskVerbs implements Tasks {
     const { tenant, runs, thread, parent, identity } = this.#init;
     const record = thread().find(taskId);
     if (record === undefined) {
-      const isOfOther = tenant.table.isElsewhere(tenant.scopeId, taskId);
+      const isOfOther = isElsewhere(tenant, taskId);
       throw isOfOther ? unreachable("not-owner", "caller does not own this task") : unreachable("not-found", "task not found");
     }
     if (!isRunning(record)) throw unreachable("over", `task already ${record.status}`);
@@ -182,16 +183,15 @@ export class TaskVerbs implements Tasks {
   /** Checked and on record, or refused and nowhere. */
   #add(about: About): TaskRecord {
     const { tenant, parent, thread } = this.#init;
-    const { table, scopeId } = tenant;
     const { name } = about;
     if (name !== undefined && isReservedName(name)) throw refused("reserved-name", `'${name}' is a reserved name`);
     const { runId } = parent;
-    if (runId !== undefined && table.isCancelled(scopeId, runId))
+    if (runId !== undefined && isCancelled(tenant, runId))
       throw refused("run-cancelled", `parent run '${runId}' has already been cancelled`);
     const running = thread().records.filter(isRunning);
     if (name !== undefined && running.some((task) => task.name === name))
       throw refused("name-taken", `a running task named '${name}' already exists`);
-    if (running.length >= table.init.maxRunning) throw refused("too-many", "too many running background tasks");
+    if (running.length >= tenant.table.init.maxRunning) throw refused("too-many", "too many running background tasks");
     return thread().add((taskId) => this.#recordOf(taskId, about));
   }
 
@@ -233,7 +233,7 @@ export class TaskVerbs implements Tasks {
     const agentPath = [...(identity.agentPath ?? [identity.agentId]), agentId];
     this.#init.begun({ runId: childRunId, threadId: threadId(childRunId), agentId, agentPath });
     // Cancelled meanwhile: whoever cancelled may not have seen it.
-    if (tenant.table.isCancelled(tenant.scopeId, identity.runId)) await runs.cancel([childRunId]);
+    if (isCancelled(tenant, identity.runId)) await runs.cancel([childRunId]);
     return taskId;
   }
 

@@ -13,6 +13,7 @@ import { command } from "../../phase/command.ts";
 import type { InboxItem } from "../../plugin/inbox.ts";
 import { backgroundTasks, isRunning, taskIdOf } from "../../state/background-tasks.ts";
 import type { StateStore } from "../../state/store.ts";
+import { removeTask, setTask } from "../../state/task-changes.ts";
 import { settledBy } from "../../state/task-records.ts";
 import type { Queue } from "../../stream/queue.ts";
 import { sleep } from "../../stream/sleep.ts";
@@ -152,7 +153,7 @@ export class ThreadTasks {
 
   /** One that could not be started after all. */
   remove(taskId: string): void {
-    this.#seat?.state.commit(command().update(backgroundTasks, { type: "remove", taskId }));
+    this.#seat?.state.commit(command().update(backgroundTasks, removeTask(taskId)));
   }
 
   /** The code begins in this tick. */
@@ -252,7 +253,7 @@ export class ThreadTasks {
   /** What the state refuses is known here all the same: a task must not look alive because of it. */
   #write(task: TaskRecord): void {
     try {
-      this.#seat?.state.commit(command().update(backgroundTasks, { type: "set", task }));
+      this.#seat?.state.commit(command().update(backgroundTasks, setTask(task)));
     } catch (thrown) {
       this.#init.table.log.error(`a background task is not on record: ${errorMessage(thrown)}`, { taskId: task.taskId });
       if (isRunning(task)) throw thrown;
@@ -296,5 +297,3 @@ export class ThreadTasks {
     if (this.#seat === undefined && this.#live.size === 0 && !this.hasNews && this.#posting === undefined) this.#init.onIdle();
   }
 }
-
-export const threadTasks = (init: ThreadTasksInit): ThreadTasks => new ThreadTasks(init);

@@ -8,7 +8,7 @@ import { type FittingRoom, fitting } from "../../prompt/fitting-door.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";
 import { type Late, whenThere } from "../../stream/door.ts";
 import type { Ids } from "../../stream/ids.ts";
-import { compacting } from "./compacting-door.ts";
+import { seldom } from "../seldom-door.ts";
 import { compactionState, startCompaction } from "./compaction-state.ts";
 
 export interface CompactionInit {
@@ -38,7 +38,7 @@ export function compaction(init: CompactionInit): Plugin {
   const find = ({ identity }: HookScene) => [...runs].find((run) => run.snapshot().get(runLifecycle)?.runId === identity.runId);
   const trigger = (at: number, scene: HookScene): Late<Command | undefined> => {
     const begun = whenThere(fitting.open(), (weighing) =>
-      isOver(weighing, at, scene) ? whenThere(compacting.open(), ({ begin }) => begin(find(scene), policy, ids, scene)) : undefined,
+      isOver(weighing, at, scene) ? whenThere(seldom.open(), ({ begin }) => begin(find(scene), policy, ids, scene)) : undefined,
     );
     if (!(begun instanceof Promise)) return begun;
     return begun.catch((thrown) => {
@@ -56,7 +56,7 @@ export function compaction(init: CompactionInit): Plugin {
       const summarizer = { provider, model, ids, section, policy: init.inference ?? DEFAULT_INFERENCE_POLICY, log };
       r.effect(startCompaction, (order, scene) => {
         const run = find(scene);
-        return run && whenThere(compacting.open(), ({ compactionsOf }) => compactionsOf(run).start(summarizer, order, scene.clock));
+        return run && whenThere(seldom.open(), ({ compactionsOf }) => compactionsOf(run).start(summarizer, order, scene.clock));
       });
       if (threshold !== undefined && section.mode === "on") r.hook("beforeInference", (scene) => trigger(threshold, scene));
     },
@@ -64,7 +64,7 @@ export function compaction(init: CompactionInit): Plugin {
       runs.add(run);
       return () => {
         runs.delete(run);
-        compacting.room?.compactionsOf(run).cancel();
+        seldom.room?.compactionsOf(run).cancel();
       };
     },
   });

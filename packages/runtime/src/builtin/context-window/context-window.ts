@@ -1,17 +1,9 @@
-import { type ArtifactLimits, AwakenError, contextTransformSectionSchema } from "@awaken/contract";
+import { contextTransformSectionSchema } from "@awaken/contract";
 import type { ContextPolicy } from "@awaken/contract/spec";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
 import type { Transform } from "../../plugin/registrar.ts";
-import { type FittingRoom, fitting } from "../../prompt/fitting-door.ts";
+import { fitting } from "../../prompt/fitting-door.ts";
 import { whenThere } from "../../stream/door.ts";
-
-function transformWith(room: FittingRoom, policy: ContextPolicy, instructions: string, limits: ArtifactLimits): Transform {
-  const { createPreviewer, truncateMessages, estimateInstructions, estimateTools } = room;
-  const preview = createPreviewer(limits);
-  const tokens = policy.maxContextTokens - policy.maxOutputTokens - estimateInstructions(instructions);
-  return (messages, tools) =>
-    truncateMessages(preview(messages), { tokens: tokens - estimateTools(tools), minRecent: policy.minRecentMessages });
-}
 
 /**
  * Keeps each request inside the window: long tool results become previews, then the oldest messages are left out. `instructions`
@@ -26,9 +18,7 @@ export function contextWindow(policy: ContextPolicy, instructions = ""): Plugin 
       let made: Transform | undefined;
       r.hook("beforeInference", () => (fitting.room === undefined ? whenThere(fitting.open(), () => undefined) : undefined));
       r.transform((messages, tools) => {
-        const { room } = fitting;
-        if (room === undefined) throw new AwakenError("internal", "messages are fitted into the window in the inference of a step");
-        made ??= transformWith(room, policy, instructions, artifactCompaction);
+        made ??= fitting.here.fittingTransform(policy, instructions, artifactCompaction);
         return made(messages, tools);
       });
     },

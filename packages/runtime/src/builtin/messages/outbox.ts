@@ -3,6 +3,7 @@ import type { AgentMessageRequest, MessageSink } from "../../loop/message-sink.t
 import { command } from "../../phase/command.ts";
 import { failedMessages, messageOutbox } from "../../state/message-outbox.ts";
 import type { StateStore } from "../../state/store.ts";
+import { failed, queued, sent } from "./outbox-changes.ts";
 
 /** How often a message is tried. */
 const MAX_ATTEMPTS = 5;
@@ -18,13 +19,13 @@ export interface OutboxScene {
 export function queueMessage(state: StateStore, request: AgentMessageRequest): void {
   const { messageId: id, recipientThreadId } = request;
   const entry = { id, request: { ...request, recipientThreadId: threadId(recipientThreadId) }, attempts: 0 };
-  state.commit(command().update(messageOutbox, { type: "queue", entries: [entry] }));
+  state.commit(command().update(messageOutbox, queued([entry])));
 }
 
 type Entry = MessageOutbox["pending"][number];
 
 function bury(state: StateStore, request: Entry["request"], error: string): void {
-  const change = command().update(messageOutbox, { type: "sent", id: request.messageId });
+  const change = command().update(messageOutbox, sent(request.messageId));
   state.commit(change.update(failedMessages, { type: "add", failed: { request, error } }));
 }
 
@@ -40,12 +41,12 @@ export async function deliverOutbox({ state, sink, log }: OutboxScene): Promise<
     }
     try {
       await sink(request);
-      state.commit(command().update(messageOutbox, { type: "sent", id }));
+      state.commit(command().update(messageOutbox, sent(id)));
     } catch (thrown) {
       const error = errorMessage(thrown);
       log.warn(`a message could not be delivered: ${error}`, { messageId: id, attempts: attempts + 1 });
       if (attempts + 1 >= MAX_ATTEMPTS) bury(state, request, error);
-      else state.commit(command().update(messageOutbox, { type: "failed", id }));
+      else state.commit(command().update(messageOutbox, failed(id)));
     }
   }
 }

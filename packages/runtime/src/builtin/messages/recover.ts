@@ -4,6 +4,7 @@ import { command } from "../../phase/command.ts";
 import { failedMessages, messageOutbox } from "../../state/message-outbox.ts";
 import { reply } from "../../tool/plain-reply.ts";
 import type { ToolWork } from "../late-tool.ts";
+import { queued } from "./outbox-changes.ts";
 
 const ACTIONS = ["list", "replay", "clear"] as const;
 
@@ -33,6 +34,6 @@ export const recoverWork: ToolWork<unknown> = {
     const change = command().update(failedMessages, { type: "clear" });
     if (action === "clear") return reply(data, { command: change });
     const entries = failed.map(({ request }) => ({ id: request.messageId, request, attempts: 0 }));
-    return reply(data, { command: change.update(messageOutbox, { type: "queue", entries }) });
+    return reply(data, { command: change.update(messageOutbox, queued(entries)) });
   },
 };

@@ -1,13 +1,13 @@
+import type { StopStats, Turn } from "@awaken/contract";
 import type { StopCondition } from "@awaken/contract/spec";
 import { command } from "../../phase/command.ts";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";
-import { Door, type Late, whenThere } from "../../stream/door.ts";
-import type { Evidence, Stop } from "./evaluate.ts";
+import { type Late, whenThere } from "../../stream/door.ts";
+import { seldom } from "../seldom-door.ts";
+import type { Stop } from "./evaluate.ts";
+import type { Judged } from "./judge-turn.ts";
 import { stopStats } from "./stats.ts";
-
-/** Most agents have no conditions of their own. */
-export const judging = new Door(() => import("./evaluate.ts"));
 
 /** Every agent has a limit of steps. */
 const overSteps = (stepCount: number, maxSteps: number): Stop | undefined =>
@@ -18,13 +18,11 @@ const overSteps = (stepCount: number, maxSteps: number): Stop | undefined =>
  * A resumed run keeps its clock and its counts.
  */
 export function stopPolicy(maxSteps: number, conditions: readonly StopCondition[] = []): Plugin {
-  const judge = (stepCount: number, gather: () => Evidence): Late<Stop | undefined> => {
-    const stop = overSteps(stepCount, maxSteps);
-    if (stop !== undefined || conditions.length === 0) return stop;
-    const evidence = gather();
-    return whenThere(judging.open(), ({ firstStop }) => firstStop(conditions, evidence));
+  const judge = (before: StopStats, turn: Turn, now: number): Late<Judged> => {
+    const reason = overSteps(before.stepCount + 1, maxSteps);
+    if (conditions.length === 0) return { update: { type: "turn", turn }, reason };
+    return whenThere(seldom.open(), ({ judgeTurn }) => judgeTurn(conditions, { before, turn, now, reason }));
   };
-  const keptTexts = conditions.reduce((most, one) => (one.type === "loop-detection" ? Math.max(most, one.window) : most), 0);
   return definePlugin({
     id: conditions.length === 0 ? "stop-condition:max-steps" : "stop-condition",
     register(r) {
@@ -33,10 +31,8 @@ export function stopPolicy(maxSteps: number, conditions: readonly StopCondition[
         state.get(stopStats) === undefined ? command().update(stopStats, { type: "start", at: clock.now() }) : undefined,
       );
       r.hook("afterInference", ({ state, turn, clock }) => {
-        const update = { type: "turn", turn, keptTexts } as const;
         const before = state.get(stopStats) ?? stopStats.initial();
-        const gather = () => ({ stats: stopStats.apply(before, update), turn, now: clock.now() });
-        return whenThere(judge(before.stepCount + 1, gather), (reason) => {
+        return whenThere(judge(before, turn, clock.now()), ({ update, reason }) => {
           const change = command().update(stopStats, update);
           return reason === undefined ? change : change.update(runLifecycle, { type: "done", termination: reason, at: clock.now() });
         });

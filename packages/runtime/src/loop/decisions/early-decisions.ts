@@ -31,6 +31,6 @@ export function dropEarly(ctx: RunContext): void {
 }
 
 /** Listeners hear of decisions when they are taken, and after the start of the run. */
-export function tellDecisions({ desk, tell }: RunContext): void {
-  for (const fact of takeFrom(desk, "untold")) tell(fact);
+export function tellDecisions(ctx: RunContext): void {
+  for (const fact of takeFrom(ctx.desk, "untold")) ctx.tell(fact);
 }

@@ -1,19 +1,16 @@
 import {
   freezeJson,
   type JsonObject,
-  type Message,
   type RunActivation,
   type RunId,
   type RunIdentity,
   type RunIntent,
   type RunOptions,
-  runIdentity,
   type ThreadId,
 } from "@awaken/contract";
 import { Landing } from "../../commit/land.ts";
 import type { Reading } from "../../state/persist.ts";
 import type { Clock } from "../../stream/clock.ts";
-import { checkJsonSchema } from "../../tool/json-schema.ts";
 import type { Activation } from "../activation.ts";
 import { OUTPUT_RETRIES } from "../output.ts";
 import type { LiveOutput } from "../run-context.ts";
@@ -33,10 +30,10 @@ export interface Asked {
 }
 
 /** A run that goes on is who it was. */
-function identityOf({ order: { trace, intent }, threadId, runId }: Asked, { agentId, resumed }: LoadedThread): RunIdentity {
-  if (resumed === undefined) return { threadId, runId, agentId, origin: "user", runMode: "foreground", adapter: "internal", ...trace };
+function identityOf({ order: { trace, intent }, threadId, runId }: Asked, { agentId, recalled }: LoadedThread): RunIdentity {
+  if (recalled === undefined) return { threadId, runId, agentId, origin: "user", runMode: "foreground", adapter: "internal", ...trace };
   const { runMode = intent.type === "resume" ? "resume" : "foreground" } = trace;
-  return { ...runIdentity(resumed), agentId, runMode };
+  return { ...recalled.identity, agentId, runMode };
 }
 
 /** The same for the one on whose behalf it runs: whoever goes on with a run does not lend it his own rights. */
@@ -50,13 +47,10 @@ function principalOf({ order }: Asked, { resumed }: LoadedThread): JsonObject | 
  * What the answer must fit: the schema of the request, or that of the run that goes on. Its own code checks it where it is at hand,
  * elsewhere its JSON Schema, which the record has.
  */
-function outputOf({ order, outputOf: live }: Asked, { resumed }: LoadedThread): LiveOutput | undefined {
+function outputOf({ order, outputOf: live }: Asked, { recalled }: LoadedThread): LiveOutput | undefined {
   const { output: asked } = order.options;
   if (asked !== undefined && order.checkOutput !== undefined) return { schema: asked, check: order.checkOutput };
-  if (resumed === undefined) return undefined;
-  const kept = live(resumed.runId);
-  const schema = resumed.activation.options.output;
-  return kept ?? (schema === undefined ? undefined : { schema, check: (value) => checkJsonSchema(schema, value) });
+  return recalled && (live(recalled.identity.runId) ?? recalled.output);
 }
 
 /** What the request leaves out is as the record has it. */
@@ -77,27 +71,17 @@ function optionsOf({ order: { options } }: Asked, { resumed }: LoadedThread, out
   return asked;
 }
 
-/** Without what the log has already. */
-function newOf(input: readonly Message[], { logged, renamed }: LoadedThread): readonly Message[] {
-  if (logged.size + renamed.size === 0) return input;
-  return input.flatMap((message): Message[] => {
-    const id = renamed.get(message.id);
-    if (id === undefined || message.role === "tool") return logged.has(message.id) ? [] : [message];
-    return [{ ...message, id, metadata: { ...message.metadata, clientId: message.id } }];
-  });
-}
-
 /** What to run, as data: the order with what the records add to it. */
 export function activate(asked: Asked, loaded: LoadedThread, plan: RunPlan, reading: Reading): Activation {
-  const { resumed, history } = loaded;
-  const { input, intent } = asked.order;
+  const { resumed, history, input } = loaded;
+  const { intent } = asked.order;
   const output = outputOf(asked, loaded);
   return {
     identity: identityOf(asked, loaded),
     principal: principalOf(asked, loaded),
     plan,
     history,
-    input: newOf(input, loaded),
+    input,
     inputModes: asked.order.inputModes,
     options: optionsOf(asked, loaded, output),
     checkOutput: output?.check,
@@ -111,11 +95,9 @@ export function activate(asked: Asked, loaded: LoadedThread, plan: RunPlan, read
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
-function intentOf({ intent }: RunOrder, { resumed }: LoadedThread): RunIntent {
+function intentOf({ intent }: RunOrder, { recalled }: LoadedThread): RunIntent {
   if (intent.type === "resume") return { type: "hitl-resume", runId: intent.runId };
-  if (resumed === undefined) return { type: "new-intent" };
-  if (resumed.status === "created") return resumed.activation.intent;
-  return { type: "continuation-from-run", runId: resumed.runId };
+  return recalled?.intent ?? { type: "new-intent" };
 }
 
 /** Where the run's commits go, with its activation as the record keeps it. */
@@ -131,7 +113,7 @@ export function openLanding(
     identity,
     principal,
     activation,
-    input: loaded.renamed.size === 0 ? order.input.map(({ id }) => id) : order.input.map(({ id }) => loaded.renamed.get(id) ?? id),
+    input: loaded.inputIds,
     resumed: loaded.resumed,
     isNewThread: order.isNewThread === true,
     messageCount: loaded.history.messageCount,

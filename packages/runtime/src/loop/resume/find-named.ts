@@ -1,10 +1,10 @@
-import { type MessageId, messageId } from "@awaken/contract";
+import { type Message, type MessageId, messageId } from "@awaken/contract";
 import type { SequencedMessage, ThreadHead } from "@awaken/contract/store";
 import { rewindOver } from "../../commit/rewound-rows.ts";
 import { rowsAfter } from "../../commit/rows-after.ts";
 import type { RunOrder } from "../run-order.ts";
 import type { RunRecords } from "../run-records.ts";
-import type { Named } from "./load-thread.ts";
+import type { Given } from "./load-thread.ts";
 
 /** Undefined when the message is not taken back, or was said again since the rewind that took it. */
 function idAfterRewinds(id: MessageId, seq: number, later: readonly SequencedMessage[]): MessageId | undefined {
@@ -16,8 +16,10 @@ function idAfterRewinds(id: MessageId, seq: number, later: readonly SequencedMes
 }
 
 /** Said again after a rewind it is another message. Its id follows from the rewind, so that it is added once. */
-export async function findNamed({ messages }: RunRecords, { threadId, namedMessages }: RunOrder, head: ThreadHead): Promise<Named> {
+export async function findNamed({ messages }: RunRecords, { threadId, namedMessages, input }: RunOrder, head: ThreadHead): Promise<Given> {
+  // In the log already.
   const logged = new Set<MessageId>();
+  // Ids that the log has for what was taken out of view, with those that the messages get instead.
   const renamed = new Map<MessageId, MessageId>();
   for (const { seq, message } of await messages.load(threadId, namedMessages)) {
     const isSeen = head.messages.some((row) => row.seq === seq);
@@ -26,5 +28,12 @@ export async function findNamed({ messages }: RunRecords, { threadId, namedMessa
     if (id === undefined) logged.add(message.id);
     else renamed.set(message.id, id);
   }
-  return { logged, renamed };
+  return {
+    input: input.flatMap((message): Message[] => {
+      const id = renamed.get(message.id);
+      if (id === undefined || message.role === "tool") return logged.has(message.id) ? [] : [message];
+      return [{ ...message, id, metadata: { ...message.metadata, clientId: message.id } }];
+    }),
+    inputIds: input.map(({ id }) => renamed.get(id) ?? id),
+  };
 }

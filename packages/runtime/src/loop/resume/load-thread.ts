@@ -1,8 +1,7 @@
-import type { MessageId, PersistedState, RunId, RunRecord, ScopeId, ThreadId } from "@awaken/contract";
+import type { Message, MessageId, PersistedState, RunId, RunRecord, ScopeId, ThreadId } from "@awaken/contract";
 import type { ThreadHead } from "@awaken/contract/store";
 import type { RunLedger } from "../../commit/run-ledger.ts";
 import { seldom as commitSeldom } from "../../commit/seldom-door.ts";
-import type { Counted } from "../../commit/tally.ts";
 import { activeAgent } from "../../state/active-agent.ts";
 import { storedCalls } from "../../state/tool-call-states.ts";
 import { type Door, type Late, whenThere } from "../../stream/door.ts";
@@ -12,7 +11,8 @@ import { isOpenCall } from "../open-calls.ts";
 import type { RunOrder } from "../run-order.ts";
 import type { RunRecords } from "../run-records.ts";
 import type { ResumeIntent } from "./named-run.ts";
-import { agentOfCut, openWork, type WorkRoom } from "./open-work.ts";
+import { noWork } from "./open-work.ts";
+import type { Recalled } from "./recall.ts";
 
 /** What the records say that a new activation depends on. */
 export interface LoadedThread {
@@ -21,12 +21,14 @@ export interface LoadedThread {
   readonly agentId: string;
   /** The agent that acts now: another one after a handoff. */
   readonly actingAgentId: string;
-  /** Messages of the request that are in the log already. */
-  readonly logged: ReadonlySet<MessageId>;
-  /** Messages of the request whose ids the log has for what was taken out of view, with the ids that they get instead. */
-  readonly renamed: ReadonlyMap<MessageId, MessageId>;
+  /** Messages of the request that are not in the log already. */
+  readonly input: readonly Message[];
+  /** All of them, by the ids that they have there. */
+  readonly inputIds: readonly MessageId[];
   /** The run that goes on, if one does. */
   readonly resumed: RunRecord | undefined;
+  /** What its record says of it. */
+  readonly recalled: Recalled | undefined;
   /**
    * A run that is not over and is not the one that goes on, when a new one is asked for: it was cut off, or it waits, and a new user
    * message leaves it nothing to wait for. A thread has one run that waits: what it waits for is kept with the thread.
@@ -44,10 +46,6 @@ function storedAgent(state: PersistedState | undefined): string | undefined {
   const value = state?.extensions[activeAgent.name];
   return typeof value === "string" && value.trim() !== "" ? value : undefined;
 }
-
-/** The agent whose calls wait: they are replayed with its tools, and only then the agent that it handed the thread to goes on. */
-const callingAgent = (state: PersistedState | undefined): string | undefined =>
-  storedCalls(state).find((call) => call.status === "suspended" || call.status === "resuming")?.agentId;
 
 /** The record that a new run is for, if there is one. */
 function askedRun(
@@ -104,63 +102,60 @@ export async function loadThread(
   const resumed = asked instanceof Promise ? await asked : asked;
   // Calls that wait, which it goes on with or abandons.
   if (storedCalls(head?.state).some(isOpenCall)) await seldom.open();
-  const work = openWork(records, head, resumed, seldom);
-  const { messages, cutCalls, ledger } = work instanceof Promise ? await work : work;
+  const recalled = resumed && (await (await seldom.open()).recall(records, head, resumed));
+  const { messages, cutCalls, ledger } = recalled?.work ?? noWork(records, head);
   const history: ThreadHistory = {
     messages,
     messageCount: head?.messageCount ?? 0,
     threadState: head?.state,
-    run: resumed && { state: resumed.state, counted: (await seldom.open()).countedBy(resumed, messages) },
+    run: recalled?.run,
     cutCalls,
     ledger,
   };
   const keeping = ledger && commitSeldom.open();
   const kept = keeping instanceof Promise ? await keeping : keeping;
   const isNamed = head !== undefined && order.namedMessages.length > 0;
-  const { logged, renamed } = isNamed ? await (await seldom.open()).findNamed(records, order, head) : NONE_NAMED;
-  const { agentId, actingAgentId } = agentsOf(order, head, resumed, {
-    defaultAgent,
-    cutAgent: agentOfCut(head?.state, cutCalls),
-  });
+  const given = isNamed ? await (await seldom.open()).findNamed(records, order, head) : asGiven(order);
+  const caller = intent.type === "resume" ? recalled?.caller : undefined;
+  const { agentId, actingAgentId } = agentsOf(order, head, resumed, { defaultAgent, caller });
   return {
     history,
     agentId,
     actingAgentId,
-    logged,
-    renamed,
+    ...given,
     resumed,
+    recalled,
     left: intent.type === "new" ? leftRun(head, resumed) : undefined,
     latestAt: head?.latestRun?.updatedAt ?? 0,
     openLedger: kept && ((runId, scopeId) => new kept.RunLedger({ runId, scopeId }, ledger ?? [])),
   };
 }
 
-/** The same, and what is loaded for requests that name messages. */
-export interface ThreadRoom extends WorkRoom {
-  findNamed(records: RunRecords, order: RunOrder, head: ThreadHead): Promise<Named>;
+/** What is loaded for runs that go on, and for requests that name a run or messages. */
+export interface ThreadRoom {
+  findNamed(records: RunRecords, order: RunOrder, head: ThreadHead): Promise<Given>;
   namedRun(records: RunRecords, order: RunOrder, intent: ResumeIntent): Promise<RunRecord>;
   checkStands(records: RunRecords, head: ThreadHead | undefined, named: RunRecord): Promise<void>;
   hintedRun(records: RunRecords, threadId: ThreadId, runId: RunId, created: RunRecord | undefined): Promise<RunRecord | undefined>;
   checkParent(records: RunRecords, id: ThreadId): Promise<void>;
-  countedBy(run: RunRecord, messages: ThreadHistory["messages"]): Counted;
+  recall(records: RunRecords, head: ThreadHead | undefined, run: RunRecord): Promise<Recalled>;
 }
 
-/** Messages of a request that its thread may have already. */
-export type Named = Pick<LoadedThread, "logged" | "renamed">;
+/** The messages of a request, of which its thread may have some already. */
+export type Given = Pick<LoadedThread, "input" | "inputIds">;
 
-const NONE_NAMED: Named = { logged: new Set(), renamed: new Map() };
+const asGiven = ({ input }: RunOrder): Given => ({ input, inputIds: input.map(({ id }) => id) });
 
 /** Whoever is asked for by name, acts. Otherwise the thread is with the agent that it was handed to, and a run stays of its own agent. */
 function agentsOf(
-  { agentId: asked, intent }: RunOrder,
+  { agentId: asked }: RunOrder,
   head: ThreadHead | undefined,
   resumed: RunRecord | undefined,
-  { defaultAgent, cutAgent }: { readonly defaultAgent: string; readonly cutAgent: string | undefined },
+  { defaultAgent, caller }: { readonly defaultAgent: string; readonly caller: string | undefined },
 ): Pick<LoadedThread, "agentId" | "actingAgentId"> {
   if (asked !== undefined) return { agentId: asked, actingAgentId: asked };
   const run = resumed ?? head?.latestRun;
   const own = run?.agentId.trim() || defaultAgent;
-  const caller = intent.type === "resume" ? (cutAgent ?? callingAgent(head?.state)) : undefined;
   const acting = caller ?? storedAgent(head?.state) ?? storedAgent(run?.state) ?? own;
   return { agentId: resumed === undefined ? acting : own, actingAgentId: acting };
 }

@@ -21,7 +21,7 @@ import { type LoadedThread, loadThread, type ThreadRoom } from "./load-thread.ts
  *   3. others left `closeLeft`            a run that this one leaves behind is ended first, and everything is loaded again
  *   4. taken up    `takeSeededDecisions`  decisions are checked, and on record before anything comes of them
  *   5. calls ended `finishOpenCalls`      the loop's first work: calls of the cut step, then decided ones, then those held behind them
- *   6.             `runLoop`              steps, as in any run
+ *   6.             `runFrom`              steps, as in any run
  */
 
 /** What is loaded for threads on which something is open. */

@@ -1,9 +1,8 @@
 // What a run that begins on a thread where nothing is open does without: `loop/seldom.ts` has it with the rest.
 
-export { countedBy } from "../../commit/counted.ts";
 export { closeLeft } from "./close-left.ts";
 export { endingPlan } from "./ending-plan.ts";
 export { findNamed } from "./find-named.ts";
-export { findWork } from "./find-work.ts";
 export { finishCalls } from "./finish-calls.ts";
 export { checkParent, checkStands, hintedRun, namedRun } from "./named-run.ts";
+export { recall } from "./recall.ts";

@@ -1,0 +1,27 @@
+import { AwakenError } from "../error.ts";
+import { isJson } from "../json.ts";
+import { type Schema, validateSync } from "../schema.ts";
+
+export interface RecordCheckInit<T> {
+  readonly name: string;
+  /** Of the current version. */
+  readonly schema: Schema<T>;
+  /** A fast answer for what is written and read often: yes only to JSON that the schema gives back unchanged, and that is then taken itself. */
+  readonly accepts?: (value: unknown, depth: number) => value is T;
+}
+
+const NOT_JSON = { type: "invalid", message: "it holds something that JSON cannot carry" } as const;
+
+/** Values of others are taken as deep as JSON may be, and a record is a few levels around them: it may be that much deeper. */
+export const AROUND_VALUES = -64;
+
+/** The check of one kind of record before it is written, for those who read none: anything but JSON that fits throws `storage_validation`. */
+/* @__NO_SIDE_EFFECTS__ */
+export function recordCheck<T>({ name, schema, accepts }: RecordCheckInit<T>): (value: unknown) => T {
+  return (value) => {
+    if (accepts?.(value, AROUND_VALUES)) return value;
+    const result = isJson(value, AROUND_VALUES) ? validateSync(schema, value) : NOT_JSON;
+    if (result.type === "valid") return result.value;
+    throw new AwakenError("storage_validation", `${name} cannot be stored: ${result.message}`, { details: { record: name } });
+  };
+}

@@ -1,0 +1,4 @@
+import { Door } from "../stream/door.ts";
+
+/** Most agents have no stop conditions of their own, no plugin that talks to the model, and short conversations. */
+export const seldom = new Door(() => import("./seldom.ts"));
