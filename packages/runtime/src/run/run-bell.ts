@@ -20,10 +20,11 @@ export class RunBell implements Disposable {
     this.follow(runId);
   }
 
-  /** Rings for this run too. */
-  follow(runId: RunId): void {
-    if (this.#followed.has(runId)) return;
-    this.#followed.set(runId, this.#live?.follow({ type: "run", runId }, () => this.#ring()) ?? (() => {}));
+  /** Rings for this run too. Whether it did not before: what was written of it until now rang nothing. */
+  follow(runId: RunId): boolean {
+    if (this.#followed.has(runId)) return false;
+    this.#followed.set(runId, this.#live?.follow({ type: "run", runId }, () => this.ring()) ?? (() => {}));
+    return true;
   }
 
   /** Until it rings, it is worth another look, `ms` are over, or the signal aborts. */
@@ -44,12 +45,13 @@ export class RunBell implements Disposable {
     });
   }
 
-  [Symbol.dispose](): void {
-    for (const leave of this.#followed.values()) leave();
-  }
-
-  #ring(): void {
+  /** There is something to look at. */
+  ring(): void {
     this.#isRung = true;
     this.#wake?.();
+  }
+
+  [Symbol.dispose](): void {
+    for (const leave of this.#followed.values()) leave();
   }
 }

@@ -1,0 +1,118 @@
+import type { QueueStore } from "@awaken/contract/store";
+import { memoryStore } from "@awaken/stores/memory";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { createRuntime, type Runtime } from "../create-runtime.ts";
+import { text, toolCall } from "../testing/script.ts";
+import { scripted } from "../testing/scripted.ts";
+import { defineTool } from "../tool/define-tool.ts";
+import { ask } from "../tool/verdict.ts";
+
+// Whoever waits for a root reads its record, its tickets and those below it one after the other, while all of them go on.
+
+/** A clerk who pays when somebody approves, and as often as his script says; then with the middle and the lead above him. */
+function open(store: QueueStore, payments: number, paying: () => Promise<void>): Runtime {
+  const pay = defineTool({
+    id: "pay",
+    description: "Pays",
+    input: z.object({}),
+    approve: () => ask("Pay?"),
+    execute: async () => {
+      await paying();
+      return "paid";
+    },
+  });
+  const asks = (agent: string) => scripted([toolCall(`agent_run_${agent}`, { prompt: "go" }), text("done")]);
+  return createRuntime({
+    providers: {
+      lead: asks("middle"),
+      middle: asks("clerk"),
+      clerk: scripted([...Array.from({ length: payments }, () => toolCall("pay", {})), text("paid")]),
+    },
+    models: Object.fromEntries(["lead", "middle", "clerk"].map((id) => [id, { provider: id, model: "m" }])),
+    agents: {
+      lead: { model: "lead", delegates: ["middle"], tools: [] },
+      middle: { model: "middle", delegates: ["clerk"], tools: [] },
+      clerk: { model: "clerk", tools: ["pay"] },
+    },
+    tools: [pay],
+    workers: false,
+    store,
+  });
+}
+
+/** The same store, whose reader is told of what he asked for a while after it was so. */
+function slowly(store: QueueStore, read: "load" | "listOpenTickets", meanwhile: (answer: unknown) => Promise<void>): QueueStore {
+  const runs = new Proxy(store.runs, {
+    get(port, name) {
+      const asked: unknown = Reflect.get(port, name);
+      if (name !== read || typeof asked !== "function") return asked;
+      return async (id: unknown) => {
+        const answer: unknown = await Reflect.apply(asked, port, [id]);
+        await meanwhile(answer);
+        return answer;
+      };
+    },
+  });
+  return new Proxy(store, { get: (port, name) => (name === "runs" ? runs : Reflect.get(port, name)) });
+}
+
+/** A tree that waits for the payment, and goes on to it: nobody has a ticket, and the clerk is at work until he is let. */
+async function atWork(payments: number) {
+  const store = memoryStore();
+  const gates = Array.from({ length: payments }, () => Promise.withResolvers<void>());
+  const begun = Promise.withResolvers<void>();
+  let paid = 0;
+  const runtime = open(store, payments, async () => {
+    begun.resolve();
+    await gates[paid++]?.promise;
+  });
+  const waiting = await runtime.run({ agent: "lead", thread: "t", input: "go" });
+  const [ticket] = waiting.status === "waiting" ? waiting.tickets : [];
+  const decided = await runtime.decide(ticket?.id ?? "", { action: "approve" });
+  await begun.promise;
+  const pay = async () => {
+    for (const gate of gates) gate.resolve();
+    await decided.result;
+  };
+  return { store, runtime, root: waiting.runId, pay };
+}
+
+describe("whoever waits for the root of a family", () => {
+  test("multi-agent 62: is told its end when a run between goes on behind the look at it", async () => {
+    const { store, runtime, root, pay } = await atWork(1);
+    let seen = 0;
+    // The second record is that of the run between: what is read of its thread afterwards is of a run that went on.
+    const slow = slowly(store, "load", async () => {
+      if (++seen === 2) await pay();
+    });
+    await using reader = open(slow, 1, async () => {});
+    expect(await reader.wait(root)).toMatchObject({ status: "done", text: "done" });
+    expect(seen).toBeGreaterThan(2);
+    await runtime.close();
+  });
+
+  test("multi-agent 62: is told its end when the root itself goes on behind the look at it", async () => {
+    const { store, runtime, root, pay } = await atWork(1);
+    let seen = 0;
+    const slow = slowly(store, "load", async () => {
+      if (++seen === 1) await pay();
+    });
+    await using reader = open(slow, 1, async () => {});
+    expect(await reader.wait(root)).toMatchObject({ status: "done", text: "done" });
+    await runtime.close();
+  });
+
+  test("multi-agent 62: is told of a ticket that is opened behind the look for tickets", async () => {
+    const { store, runtime, root, pay } = await atWork(2);
+    let looks = 0;
+    const slow = slowly(store, "listOpenTickets", async () => {
+      if (++looks === 1) await pay();
+    });
+    await using reader = open(slow, 2, async () => {});
+    const result = await reader.wait(root);
+    expect(result).toMatchObject({ status: "waiting", tickets: [{ toolName: "pay", agentPath: ["lead", "middle", "clerk"] }] });
+    expect(looks).toBe(2);
+    await runtime.close();
+  });
+});
