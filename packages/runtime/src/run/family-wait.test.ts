@@ -1,4 +1,5 @@
-import type { QueueStore } from "@awaken/contract/store";
+import { runId } from "@awaken/contract";
+import type { QueueStore, ThreadCommit } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -114,5 +115,32 @@ describe("whoever waits for the root of a family", () => {
     expect(result).toMatchObject({ status: "waiting", tickets: [{ toolName: "pay", agentPath: ["lead", "middle", "clerk"] }] });
     expect(looks).toBe(2);
     await runtime.close();
+  });
+
+  test("multi-agent 62: is told its end when a ticket is decided before the root, which is on record, has left", async () => {
+    const store = memoryStore();
+    const parked = Promise.withResolvers<void>();
+    const leaving = Promise.withResolvers<void>();
+    const paying = Promise.withResolvers<void>();
+    const commit = async (asked: ThreadCommit) => {
+      const landed = await store.commit(asked);
+      if (asked.threadId === "t" && asked.run?.status === "waiting") {
+        parked.resolve();
+        await leaving.promise;
+      }
+      return landed;
+    };
+    const late = new Proxy(store, { get: (port, name) => (name === "commit" ? commit : Reflect.get(port, name)) });
+    await using runtime = open(late, 1, () => paying.promise);
+    const run = runtime.stream({ agent: "lead", thread: "t", input: "go" });
+    await parked.promise;
+    const [ticket] = await store.runs.listOpenTickets(runId(run.id));
+    const decided = await runtime.decide(ticket?.id ?? "", { action: "approve" });
+    const waited = runtime.wait(run.id);
+    leaving.resolve();
+    await run.result;
+    paying.resolve();
+    expect(await waited).toMatchObject({ status: "done", text: "done" });
+    await decided.result;
   });
 });

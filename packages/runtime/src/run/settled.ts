@@ -158,7 +158,9 @@ async function heard({ holds, records }: RunParts, active: ActiveRun | undefined
   if (active?.result === undefined) return undefined;
   try {
     const ended = await active.result;
-    if (!isLeft(ended) && (holds === undefined || !isTakenOver(ended))) return ended;
+    // One that waits may be looked at before it has left, when somebody has decided already or its family is at work: its record says so.
+    const isAsItStands = !isLeft(ended) && !(ended.isKept && ended.status === "waiting");
+    if (isAsItStands && (holds === undefined || !isTakenOver(ended))) return ended;
   } catch (thrown) {
     // It could not begin here. What is on record is another one's to go on with, or is tried again.
     if (holds === undefined || (await records.runs.load(active.runId)) === undefined) throw thrown;
