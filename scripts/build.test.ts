@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundle, PARTS } from "./core-bundle.ts";
 import { removeTree, writeLastingTree } from "./write-tree.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -138,6 +139,14 @@ describe("build", () => {
     expect(sources.length).toBeGreaterThan(50);
     expect(sources.filter((source) => !existsSync(source))).toEqual([]);
   });
+
+  it.each(PARTS)(
+    "$name is hardly more of what is built than of its sources: no file holds what is needed at once with what is not",
+    async (part) => {
+      const built = await bundle(part.source, { hasZod: false, isBuilt: true });
+      expect(built.gzipBytes).toBeLessThan(1.03 * part.ceiling);
+    },
+  );
 
   it("publishes sources and maps, and no tests", () => {
     const { tarballs } = project();

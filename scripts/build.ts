@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { rolldown } from "rolldown";
-import { bundle, FIRST_PROGRAM } from "./core-bundle.ts";
+import { bundle, PARTS } from "./core-bundle.ts";
 
 // Builds each package into its dist/, in the order of their dependencies: each is compiled against what the ones before it emitted.
 
@@ -45,15 +45,22 @@ function build(name: string): void {
 /** They read nothing that lies beside them, so it does not matter in which file their code is: importing a dozen files is four times as fast as some hundred. */
 const JOINED = ["contract", "runtime"];
 
+/** What is loaded together. */
+interface Group {
+  readonly name: string;
+  readonly modules: ReadonlySet<string>;
+}
+
 interface Manifest {
   readonly exports: Readonly<Record<string, { readonly default: string }>>;
 }
 
 /**
  * The modules of a package in one file for each of its entries, with what they share, and one for each part that is loaded later. What a first
- * program loads at once is one file, whatever parts use of it besides.
+ * program loads at once is one file, whatever parts use of it besides, and what it loads with the memory store is another: a bundler takes a
+ * file apart no further, so what stands in one with code that is needed later is loaded with it.
  */
-async function joinModules(name: string, atOnce: ReadonlySet<string>): Promise<void> {
+async function joinModules(name: string, groups: readonly Group[]): Promise<void> {
   const folder = join(ROOT, "packages", name);
   const dist = join(folder, "dist");
   const manifest: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
@@ -76,7 +83,9 @@ async function joinModules(name: string, atOnce: ReadonlySet<string>): Promise<v
     sourcemap: true,
     entryFileNames: "[name].js",
     chunkFileNames: "parts/[name]-[hash].js",
-    codeSplitting: { groups: [{ name: "core", test: (id) => atOnce.has(id) && !isEntry.has(id) }] },
+    codeSplitting: {
+      groups: groups.map(({ name: group, modules }) => ({ name: group, test: (id: string) => modules.has(id) && !isEntry.has(id) })),
+    },
   });
   await joining.close();
   for (const file of globSync("**/*.js{,.map}", { cwd: dist })) rmSync(join(dist, file));
@@ -88,5 +97,7 @@ async function joinModules(name: string, atOnce: ReadonlySet<string>): Promise<v
 }
 
 for (const name of PACKAGES) build(name);
-const { modulesAtOnce } = await bundle(FIRST_PROGRAM, { hasZod: false, isBuilt: true });
-for (const name of JOINED) await joinModules(name, new Set(modulesAtOnce));
+const atOnce = await Promise.all(PARTS.map(({ source }) => bundle(source, { hasZod: false, isBuilt: true, keepsConstants: true })));
+// A module is in the first group that has it.
+const groups = atOnce.map(({ modulesAtOnce }, index) => ({ name: PARTS[index]?.group ?? "core", modules: new Set(modulesAtOnce) }));
+for (const name of JOINED) await joinModules(name, groups);

@@ -54,6 +54,7 @@ export function rowsOf({ concurrent, marks }: Settings): readonly Row[] {
     { workload: "W3 warm", what: "the same after ten seconds", figure: "us", unit: "ratio", target: "" },
     { workload: "W4", what: "5,000 deltas", figure: "us", unit: "ratio", target: "1.7" },
     { workload: "W5", what: `${concurrent.toLocaleString("en-US")} concurrent runs, wall`, figure: "wallMs", unit: "ratio", target: "3.5" },
+    { workload: "W5", what: "the same in a young process", figure: "youngMs", unit: "ratio", target: "" },
     { workload: "W5", what: "live heap per parked run, KiB", figure: "parkedKiB", unit: "plain", target: "13" },
     { workload: "W6", what: `one more turn after ${early}, ms`, figure: "earlyMs", unit: "plain", target: "" },
     { workload: "W6", what: `one more turn after ${late}, ms`, figure: "lateMs", unit: "plain", target: "1.3 times that" },

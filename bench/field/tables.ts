@@ -15,7 +15,7 @@ const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [line(head), `|${head.map(() => "---|").join("")}`, ...rows.map(line)].join("\n");
 
-const UNITS: Readonly<Record<string, string>> = { us: "µs", wallMs: "ms" };
+const UNITS: Readonly<Record<string, string>> = { us: "µs", wallMs: "ms", youngMs: "ms" };
 
 function cellOf(samples: Samples, { workload, figure, unit }: Row, { name }: Variant): string {
   const value = figureOf(samples, workload, name, figure);

@@ -84,24 +84,33 @@ const heap = (): number => {
   return heapUsed + external;
 };
 
-/** Many runs at once with a model that takes 10 ms per call; then as many that are held in their second call. */
-async function concurrent(subject: Subject, { concurrent: count }: Settings): Promise<Figures> {
+/**
+ * Many runs at once with a model that takes 10 ms per call; then as many that are held in their second call. Forced collections throw the shapes of
+ * objects away of which none is alive, and the code that was compiled for them: every variant is at work for as long as in W1 to W4 to get both back
+ * before it is measured, and for 200 runs where it is measured young.
+ */
+async function concurrent(subject: Subject, { concurrent: count, warmMs }: Settings): Promise<Figures> {
   const scenario = createScenario(3, 1, 20);
   const play = subject.startRun(scenario);
   await playChecked(scenario, 1, play);
   scenario.gate = () => sleep(10);
-  // Forced collections throw the shapes of objects away of which none is alive, and the code that was compiled for them: every variant
-  // has so many runs to get both back before it is measured.
-  const rewarmed = Math.min(200, count);
-  await playChecked(scenario, rewarmed, play);
-  const walls: number[] = [];
-  for (let round = 0; round < 3; round++) {
-    await settle(subject);
-    await playChecked(scenario, rewarmed, play);
-    const start = performance.now();
-    await playChecked(scenario, count, play);
-    walls.push(performance.now() - start);
-  }
+  const some = Math.min(200, count);
+  const wallOf = async (isWarm: boolean): Promise<number> => {
+    const walls: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      await settle(subject);
+      const end = performance.now() + (isWarm ? warmMs : 0);
+      do await playChecked(scenario, some, play);
+      while (performance.now() < end);
+      const start = performance.now();
+      await playChecked(scenario, count, play);
+      walls.push(performance.now() - start);
+    }
+    return median(walls);
+  };
+  await playChecked(scenario, some, play);
+  const youngMs = await wallOf(false);
+  const wallMs = await wallOf(true);
   await settle(subject);
   const before = heap();
   const door = Promise.withResolvers<void>();
@@ -116,7 +125,7 @@ async function concurrent(subject: Subject, { concurrent: count }: Settings): Pr
   const parkedKiB = (heap() - before) / 1_024 / count;
   door.resolve();
   await held;
-  return { wallMs: median(walls), parkedKiB };
+  return { wallMs, youngMs, parkedKiB };
 }
 
 /** One more turn, with a tool step, on a thread that is as long as each mark: milliseconds and bytes stored. */

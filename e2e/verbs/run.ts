@@ -29,6 +29,13 @@ const inMemory: PlayInit["open"] = (clock, ids) => {
 await play({ seed: 1, deeds: 150, open: inMemory });
 
 let bad = 0;
+let isPlayed = false;
+// A play that nobody goes on with lets the process end, and what hears of that ends it with 0.
+process.on("exit", () => {
+  if (isPlayed) return;
+  console.log("  FAULT the play stands still: something waits outside of it");
+  process.exitCode = 1;
+});
 for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.count); seed++) {
   using folder = tempFolder();
   const open: PlayInit["open"] = (clock, ids) => {
@@ -45,5 +52,6 @@ for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.
   if (values.log !== undefined && (faults.length > 0 || Number(values.count) === 1)) writeFileSync(values.log, lines.join("\n"));
   if (faults.length > 0) bad += 1;
 }
+isPlayed = true;
 console.log(`${bad} seeds with faults`);
 process.exit(bad === 0 ? 0 : 1);

@@ -64,7 +64,11 @@ export class Journal {
   async ask(deed: Deed, { name: node, lane }: Node, work: () => Promise<unknown>): Promise<void> {
     const entry: Entry = { ...deed, node, at: this.#scheduler.count, outcome: "open" };
     this.entries.push(entry);
-    const cut = new Promise<"cut">((resolve) => lane.cut.addEventListener("abort", () => resolve("cut")));
+    const cut = new Promise<"cut">((resolve) => {
+      // Also one that was killed before he asked it: nothing comes back from there.
+      if (lane.cut.aborted) resolve("cut");
+      lane.cut.addEventListener("abort", () => resolve("cut"));
+    });
     entry.outcome = await Promise.race([this.#answer(entry, work), cut]);
     entry.end = this.#scheduler.count;
   }

@@ -1,7 +1,8 @@
 import * as s from "./schema/all.ts";
+import { CONTEXT_TARGETS } from "./sections.ts";
 import { decisionIdSchema, idOf, ticketIdSchema, toolCallIdSchema } from "./stored.ts";
 
-// Stored values of the runtime's own state keys.
+// Stored values of the runtime's own state keys, which most runs have none of, and payloads of its actions.
 
 const someText = s.string().check(s.refine((text) => text !== "", "must not be empty"));
 
@@ -17,8 +18,6 @@ export const stopStatsSchema = s.object({
   recentCalls: s.exactOptional(s.readonly(s.array(s.string()))),
 });
 export type StopStats = s.output<typeof stopStatsSchema>;
-
-export const CONTEXT_TARGETS = ["system", "session", "conversation", "suffix-system"] as const;
 
 /** A message that a plugin puts into the prompt and not into the thread. */
 export const contextMessageSchema = s.object({
@@ -49,31 +48,6 @@ export const toolFilterSchema = s.object({
   excluded: s.readonly(s.array(s.string())),
   includeOnly: s.readonly(s.array(s.readonly(s.array(s.string())))),
 });
-export const outputRetriesSchema = s.object({ count: s.int() });
-export const pendingWorkSchema = s.object({ hasPending: s.boolean() });
-
-export const reasoningEffortSchema = s.union([
-  s.enum(["none", "low", "medium", "high", "max"]),
-  s.strictObject({
-    /** At most this many tokens of thought. */
-    budget: s.int().check(s.positive()),
-  }),
-]);
-
-/** Unknown fields are refused: a misspelt parameter must not be ignored. */
-export const inferenceOverrideSchema = s.strictObject({
-  /** Another model of the same provider, by the vendor's name. */
-  upstreamModel: s.exactOptional(s.string().check(s.notBlank("must not be blank"))),
-  /** As the vendor takes it; left out, the vendor's default. */
-  temperature: s.exactOptional(s.number()),
-  /** The longest answer, in tokens. */
-  maxTokens: s.exactOptional(s.int().check(s.positive())),
-  /** As the vendor takes it; left out, the vendor's default. */
-  topP: s.exactOptional(s.number()),
-  /** How long the model may think, in words or in tokens. */
-  reasoningEffort: s.exactOptional(reasoningEffortSchema),
-});
-export const inferenceOverrideStateSchema = s.object({ overrides: s.exactOptional(inferenceOverrideSchema) });
 
 /** Payloads of the actions that filter the tools of one step. */
 /** One id or several. */
@@ -125,39 +99,3 @@ export const compactionOrderSchema = s.object({
   previousSummary: s.string(),
 });
 export type CompactionOrder = s.output<typeof compactionOrderSchema>;
-
-// Sections of the runtime's own plugins.
-
-const limit = s.int().check(s.positive());
-
-export const contextTransformSectionSchema = s.strictObject({
-  /** Texts of tool results from `thresholdTokens` on are shown to the model as a preview. */
-  artifactCompaction: s.prefault(
-    s.strictObject({
-      thresholdTokens: s.withDefault(limit, 2048),
-      previewChars: s.withDefault(limit, 1600),
-      previewLines: s.withDefault(limit, 24),
-    }),
-    {},
-  ),
-});
-export type ArtifactLimits = s.output<typeof contextTransformSectionSchema>["artifactCompaction"];
-
-export const compactionSectionSchema = s.strictObject({
-  mode: s.withDefault(s.enum(["on", "off"]), "on"),
-  summarizerSystemPrompt: s.exactOptional(s.string()),
-  /** `{messages}` and `{previous_summary}` are filled in. */
-  summarizerUserPrompt: s.exactOptional(s.string().check(s.refine((text) => text.includes("{messages}"), "must contain {messages}"))),
-  summaryMaxTokens: s.withDefault(limit, 1024),
-  /** Default: the agent's own model. */
-  summaryModel: s.exactOptional(s.string().check(s.notBlank("must not be blank"))),
-  /** A summary that saves less of what it replaces is thrown away. */
-  minSavingsRatio: s.withDefault(s.number().check(s.atLeast(0), s.atMost(1)), 0.3),
-  /** Summaries are added to the log; what they stand for stays there. */
-  rawRetention: s.withDefault(s.literal("preserve-durable"), "preserve-durable"),
-});
-export type CompactionSection = s.output<typeof compactionSectionSchema>;
-
-export const knowledgeCutoffSectionSchema = s.strictObject({ enabled: s.withDefault(s.boolean(), true) });
-
-export const activeAgentSchema = s.nullable(s.string());

@@ -1,3 +1,4 @@
+export { addAgentUsage } from "./agent-usage.ts";
 export { asItIsNow } from "./as-it-is-now.ts";
 export {
   type Artifact,
@@ -15,31 +16,20 @@ export {
 } from "./backend.ts";
 export { durableStatus, statusLabel, statusOfTermination } from "./backend-status.ts";
 export {
-  type ArtifactLimits,
-  activeAgentSchema,
   type ClosedTicket,
-  CONTEXT_TARGETS,
   type CompactionOrder,
-  type CompactionSection,
   type CompactionState,
   type ContextMessage,
   compactionOrderSchema,
-  compactionSectionSchema,
   compactionStateSchema,
   contextMessageSchema,
   contextMessagesSchema,
   contextThrottleSchema,
-  contextTransformSectionSchema,
   type Decided,
   type DecidedTicket,
   decidedSchema,
   excludeToolSchema,
   includeOnlyToolsSchema,
-  inferenceOverrideSchema,
-  inferenceOverrideStateSchema,
-  knowledgeCutoffSectionSchema,
-  outputRetriesSchema,
-  pendingWorkSchema,
   type StopStats,
   stopStatsSchema,
   toolFilterSchema,
@@ -58,6 +48,7 @@ export type {
   ToolResultContent,
   UserContent,
 } from "./content.ts";
+export { Door, type Late, partsThere } from "./door.ts";
 export { AwakenError, type AwakenErrorInit, errorMessage } from "./error.ts";
 export { ERROR_TABLE, type ErrorCode } from "./error-table.ts";
 export { type AgentEvent, type ChildRun, type InputMode, isStoredEvent, type RunOutcome, type ToolCallProgress } from "./event.ts";
@@ -158,10 +149,25 @@ export { type FailedAction, failedActionsSchema, type QueuedAction, queuedAction
 export { describeType, shorten } from "./schema/issue.ts";
 export { knownFields, type Schema, toJsonSchema, type Validated, validate, validateSync } from "./schema.ts";
 export { Secret } from "./secret.ts";
+export {
+  type ArtifactLimits,
+  activeAgentSchema,
+  CONTEXT_TARGETS,
+  type CompactionSection,
+  compactionSectionSchema,
+  contextTransformSectionSchema,
+  inferenceOverrideSchema,
+  inferenceOverrideStateSchema,
+  knowledgeCutoffSectionSchema,
+  outputRetriesSchema,
+  pendingWorkSchema,
+  retrySectionSchema,
+} from "./sections.ts";
 export { concludeRecord, isSettled, RUN_STANDINGS, type RunStanding, type SettledRun, standingOf } from "./standing.ts";
 export { MERGE_RULES, type MergeRule, type PersistedState, STATE_SCHEMA_VERSION, STATE_SCOPES, type StateScope } from "./state.ts";
 export { jsonValueSchema } from "./stored.ts";
 export { type Decision, type DecisionAction, RESUME_MODES, type Suspension, type Ticket } from "./suspension.ts";
+export type { TaskEvent } from "./task.ts";
 export {
   type BackgroundTaskState,
   backgroundTasksSchema,
@@ -169,11 +175,10 @@ export {
   failedMessagesSchema,
   type MessageOutbox,
   messageOutboxSchema,
-  type TaskEvent,
   type TaskParent,
   type TaskRecord,
   type TaskStatus,
-} from "./task.ts";
+} from "./task-state.ts";
 export {
   // Public: whoever shows runs has a word for each.
   CONCLUSIONS,
@@ -198,4 +203,4 @@ export {
   type ToolResult,
   toolOutcome,
 } from "./tool.ts";
-export { type AgentUsage, addAgentUsage, addUsage, type ModelUsage, NO_USAGE, type Usage } from "./usage.ts";
+export { type AgentUsage, addUsage, type ModelUsage, NO_USAGE, type Usage } from "./usage.ts";

@@ -1,4 +1,4 @@
-import { AwakenError, type InferenceOptions, type InferenceRequest, type Provider, type StreamPart } from "@awaken/contract";
+import { AwakenError, Door, type InferenceOptions, type InferenceRequest, type Provider, type StreamPart } from "@awaken/contract";
 import { type AiSdkSource, findModel, isAiSdkSource, isModel, unsupported } from "./ai-sdk-source.ts";
 import type { Headers } from "./request/to-options.ts";
 
@@ -15,6 +15,8 @@ export interface AiSdkOptions {
 
 const TIMEOUT_MS = 120_000;
 
+const translation = new Door(() => import("./stream-model.ts"));
+
 /**
  * Any AI SDK model or provider behind our port. A provider is asked for `request.model`; a model object always serves
  * itself, so another upstream model cannot be asked for. What translates calls is loaded with the first of them.
@@ -23,7 +25,7 @@ export function fromAiSdk(source: AiSdkSource, options: AiSdkOptions = {}): Prov
   if (!isAiSdkSource(source)) throw new AwakenError("invalid_spec", "expected an AI SDK model or provider");
   const { timeoutMs = TIMEOUT_MS, headers = {}, secrets = [] } = options;
   const stream = async (request: InferenceRequest, { signal }: InferenceOptions): Promise<AsyncIterable<StreamPart>> => {
-    const { streamModel } = await import("./stream-model.ts");
+    const { streamModel } = await translation.open();
     return streamModel({ findModel: () => findModel(source, request.model), request, signal, headers, secrets, timeoutMs });
   };
   if (!isModel(source)) return { name: options.name ?? "ai-sdk", stream };

@@ -178,7 +178,7 @@ describe("mistakes in what a runtime is made of", () => {
     const withSections = (sections: Record<string, JsonValue>) =>
       createRuntime({ ...baseOf([text("ok")]), agents: { a: { model: "fast", plugins: ["budget"], sections } }, plugins: [budget] });
     for (const [sections, message] of [
-      [{ retry: { maxRetry: 1 } }, "unknown field 'maxRetry': did you mean 'maxRetries'?"],
+      [{ retry: { maxRetry: 1 } }, "maxRetry: is an unknown field: did you mean 'maxRetries'?"],
       [{ budget: { capCent: 1 } }, "unknown field 'capCent': did you mean 'capCents'?"],
     ] as const) {
       expect(refusal(() => withSections(sections)).message).toContain(message);

@@ -7,11 +7,11 @@ import { readRegistry } from "./registry/create-registry-set.ts";
 import { diagnoseRegistry, validationError } from "./registry/diagnostics.ts";
 import { Problems } from "./registry/problems.ts";
 import { RegistryHandle } from "./registry/registry-handle.ts";
-import type { RemoteAgentSource } from "./registry/remote-agents.ts";
-import { discovery } from "./registry/remote-agents-door.ts";
 import { followLeft } from "./relay/late-attach.ts";
-import { createResolver, type LiveResolver, type Resolver } from "./resolve/resolver.ts";
+import { createResolver, type Resolver } from "./resolve/resolver.ts";
 import { resolveModel } from "./resolve/serve-model.ts";
+import type { OpenRegistry } from "./run/initialize.ts";
+import { moreRoom } from "./run/more-door.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
 import { type RuntimeInit, readInit } from "./runtime-init.ts";
@@ -20,7 +20,6 @@ import { placesInMemory } from "./runtime-memory.ts";
 import { closeParts, openParts, openRelays, type PartsInit } from "./runtime-parts.ts";
 import { agentTools, namedTools, runtimePlugins } from "./runtime-plugins.ts";
 import { type ScopedRuntime, verbsOf } from "./runtime-verbs.ts";
-import type { Work } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
 import { checkOpen } from "./stream/closed.ts";
 import { uuidIds } from "./stream/ids.ts";
@@ -61,12 +60,6 @@ export interface CloseOptions {
 /** A pool has somewhere else to go: it leaves a member before the retries of one inference are spent. */
 const POOL_FAILURES = 2;
 
-interface OpenRegistry {
-  readonly registry: RegistryHandle;
-  readonly resolver: LiveResolver;
-  readonly plugins: PluginsToOpen;
-}
-
 const isNotFound = ({ code }: AwakenError): boolean => code.endsWith("_not_found");
 
 /** The registries, and who reads them. All mistakes are told at once: those of options, entries, references and agents. */
@@ -98,23 +91,6 @@ function openRegistry(init: RuntimeInit, problems: Problems, closing: AbortSigna
   if (checked) problems.attempt(() => resolver.check(set, set.agents.values(), isTold));
   problems.throwAll();
   return { registry, resolver, plugins };
-}
-
-const INITIALIZING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a plugin that the runtime initializes" };
-
-const DISCOVERING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a source of remote agents" };
-
-/** Until everything is open, nothing is said to be missing. */
-async function initialize({ bounds, closing }: RunParts, opened: OpenRegistry, remoteAgents: readonly RemoteAgentSource[]): Promise<void> {
-  const { registry, resolver, plugins } = opened;
-  checkOpen(closing);
-  const opening = plugins.open(registry.snapshot().registries.plugins.values());
-  if (opening !== undefined) await bounds.wait(opening, INITIALIZING);
-  if (remoteAgents.length > 0) {
-    const { discoverAgents } = await discovery.open();
-    await bounds.wait(discoverAgents(registry, remoteAgents, closing), DISCOVERING);
-  }
-  resolver.readAll();
 }
 
 /** The runtime: registries and runs, and nothing global. */
@@ -154,7 +130,7 @@ function openRuntime(given: RuntimeInit, inMemory: PartsInit["inMemory"]): Runti
     registry,
     resolver,
     store: init.store,
-    initialize: () => initialize(parts, opened, remoteAgents),
+    initialize: async () => (await moreRoom.open()).initialize(parts, opened, remoteAgents),
     scoped: (id) => verbsOf(parts.scoped(scopeId(id)), relays, mailbox),
     close,
     [Symbol.asyncDispose]: () => close(),

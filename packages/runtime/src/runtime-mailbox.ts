@@ -79,7 +79,7 @@ export class RuntimeMailbox {
       expectWithin: (run) => door.room?.expectWithin(run),
       release: async (run) => (await door.open()).release(run),
       submit: async (order) => (await door.open()).submit(order),
-      post: async (threadId, event, target) => (await door.open()).post(threadId, event, target),
+      post: async (threadId, event, of) => (await door.open()).post(threadId, event, of),
       message: async (request) => (await door.open()).message(request),
       isHeld: async (run) => (await door.open()).isHeld(run),
       cancel: async (run) => (await door.open()).cancel(run),

@@ -1,6 +1,7 @@
 import { errorMessage, type RunId, type Ticket } from "@awaken/contract";
 import type { OpenTasks } from "./builtin/background/open-tasks.ts";
 import type { ChildEnd, ChildOrder, Children } from "./loop/children.ts";
+import { isLeft } from "./loop/finish.ts";
 import type { TaskScene } from "./loop/run-tasks.ts";
 import type { ChildRuns } from "./run/child-runs.ts";
 import { LateTasks } from "./run/late-tasks.ts";
@@ -60,6 +61,22 @@ export const more: More = {
   stopWaiting: async (...named) => (await moreRoom.open()).stopWaiting(...named),
   freed: async (...stopped) => (await moreRoom.open()).freed(...stopped),
   isReleased: async (...stopped) => (await moreRoom.open()).isReleased(...stopped),
+  left: async (ended, ...run) => {
+    try {
+      return await (await moreRoom.open()).left(ended, ...run);
+    } catch (thrown) {
+      // Why it left counts for whoever tries it again; how far listeners have come does not.
+      if (isLeft(ended)) return ended;
+      throw thrown;
+    }
+  },
+  keepUnread: async (parts, run, ctx) => {
+    try {
+      await (await moreRoom.open()).keepUnread(parts, run, ctx);
+    } catch (thrown) {
+      parts.log.error(`messages could not be kept: ${errorMessage(thrown)}`, { runId: run.runId });
+    }
+  },
   withFamily: async (parts, ended) => {
     let room: Awaited<ReturnType<typeof moreRoom.open>>;
     try {

@@ -22,6 +22,7 @@ import { more } from "./runtime-more.ts";
 import { Bounds, toLimits } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
 import { uuidIds } from "./stream/ids.ts";
+import { SilenceWatch } from "./stream/silence-watch.ts";
 
 const CANCEL_GRACE_MS = 30_000;
 const MAX_DEPTH = 8;
@@ -62,8 +63,8 @@ async function wake(parts: RunParts, threadId: ThreadId): Promise<void> {
 function taskPost(holds: Holds | undefined, parts: () => RunParts): TaskPost {
   if (holds === undefined) return { keep: undefined, wake: (threadId) => void wake(parts(), threadId) };
   return {
-    keep: async (threadId, event) => {
-      await holds.post(threadId, event);
+    keep: async (threadId, event, task) => {
+      await holds.post(threadId, event, task);
     },
     wake: () => {},
   };
@@ -104,7 +105,8 @@ export function openParts(init: RuntimeInit, { resolver, closing, node, mailbox,
   const tasks = openTasks(init, closing, node);
   const ofRuntime = new Bounds(closing, { clock, limits, cancelGraceMs });
   const { maxDelegationDepth = MAX_DEPTH } = init;
-  const shared = { resolver, clock, ids, log, cancelGraceMs, maxDelegationDepth, limits, closing, more };
+  const silence = new SilenceWatch(clock);
+  const shared = { resolver, clock, ids, log, cancelGraceMs, maxDelegationDepth, limits, silence, closing, more };
   function scoped(scopeId: ScopeId): RunParts {
     const place = placeOf(scopeId);
     const holds = mailbox?.holdsOf(scopeId);

@@ -1,6 +1,6 @@
-import { inferenceOverrideSchema } from "../builtin-state.ts";
 import type { Message } from "../message.ts";
 import * as s from "../schema/all.ts";
+import { inferenceOverrideSchema } from "../sections.ts";
 import { finalTerminationSchema } from "../store/final-termination.ts";
 import { messageSchema, userContentListSchema } from "../store/message-schema.ts";
 import { BOUNDARIES } from "../store/pending.ts";

@@ -25,7 +25,6 @@ export {
   nullable,
   optional,
   pipe,
-  prefault,
   readonly,
   transform,
   withDefault,

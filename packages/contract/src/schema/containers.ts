@@ -47,9 +47,8 @@ function fitsObject(types: Fields, others: Others): Fits {
   const fields = new Map<string, Field>();
   for (const [key, { fits, optional }] of Object.entries(types)) fields.set(key, { key, fits, isRequired: optional === "both" ? 0 : 1 });
   const count = [...fields.values()].filter((field) => field.isRequired === 1).length;
-  const restOf = (key: string): Field | undefined =>
-    typeof others === "string" || key === "__proto__" ? undefined : { key, fits: others.fits, isRequired: 0 };
-  // The keys of one object mostly come in the order of the one before it: then no key has to be looked up.
+  const rest: Field | undefined = typeof others === "string" ? undefined : { key: "", fits: others.fits, isRequired: 0 };
+  // The named keys of one object mostly come in the order of the one before it: then none has to be looked up. Others are not kept: a schema is there for ever.
   const last: Field[] = [];
   return (value, depth) => {
     if (!isPlainObject(value)) return false;
@@ -58,9 +57,10 @@ function fitsObject(types: Fields, others: Others): Fits {
     for (const key in value) {
       let field: Field | undefined = last[at];
       if (field?.key !== key) {
-        field = fields.get(key) ?? restOf(key);
+        field = fields.get(key);
+        if (field !== undefined) last[at] = field;
+        else field = key === "__proto__" ? undefined : rest;
         if (field === undefined) return false;
-        last[at] = field;
       }
       if (!field.fits(value[key], depth + 1)) return false;
       missing -= field.isRequired;
@@ -147,12 +147,7 @@ export function record<Out, In>(item: Type<Out, In>): Type<Record<string, Out>, 
     for (const key in value) if (key !== "__proto__") read[key] = runAt(item.run, key, value[key], issues);
     return read;
   };
-  const fits: Fits = (value, depth) => {
-    if (!isPlainObject(value)) return false;
-    for (const key in value) if (key === "__proto__" || !item.fits(value[key], depth + 1)) return false;
-    return true;
-  };
-  return define(run, (definitions) => ({ type: "object", additionalProperties: item.json(definitions) }), fits);
+  return define(run, (definitions) => ({ type: "object", additionalProperties: item.json(definitions) }), fitsObject({}, item));
 }
 
 /** The first that fits. */

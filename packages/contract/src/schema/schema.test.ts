@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { toJsonSchema, validateSync } from "../schema.ts";
 import * as s from "./all.ts";
@@ -161,9 +163,30 @@ describe("unions", () => {
   });
 });
 
+describe("records", () => {
+  it("leave nothing behind of the names that they were asked about", () => {
+    setFlagsFromString("--expose-gc");
+    const gc: unknown = runInNewContext("gc");
+    const heap = (): number => {
+      if (typeof gc === "function") gc();
+      return process.memoryUsage().heapUsed;
+    };
+    const type = s.record(s.int());
+    const ask = (count: number) => type.fits(Object.fromEntries(Array.from({ length: count }, (_, at) => [`name ${at}`, at])), 0);
+    expect(ask(10)).toBe(true);
+    const before = heap();
+    expect(ask(100_000)).toBe(true);
+    expect(heap() - before).toBeLessThan(2_000_000);
+    expect(type.fits(JSON.parse('{"a": 1, "__proto__": 2}'), 0)).toBe(false);
+  });
+});
+
 describe("wrappers", () => {
   it("fill in what is missing, each time anew", () => {
-    const type = s.object({ list: s.withDefault(s.array(s.int()), []), inner: s.prefault(s.object({ a: s.withDefault(s.int(), 1) }), {}) });
+    const type = s.object({
+      list: s.withDefault(s.array(s.int()), []),
+      inner: s.withDefault(s.object({ a: s.withDefault(s.int(), 1) }), {}),
+    });
     const first = read(type, {});
     expect(first).toEqual({ list: [], inner: { a: 1 } });
     const second = read(type, {});

@@ -31,25 +31,13 @@ export function nullable<Out, In>(type: Type<Out, In>): Type<Out | null, In | nu
   );
 }
 
-/* @__NO_SIDE_EFFECTS__ */
-function given<Out, In>(type: Type<Out, In>, run: Run, fallback: unknown): Defaulted<Out, In | undefined> {
-  return {
-    ...define<Out, In | undefined>(run, (definitions) => Object.assign({}, type.json(definitions), { default: fallback }), type.fits),
-    optional: "input",
-  };
-}
-
-const copyOf = (value: unknown): unknown => (typeof value === "object" ? structuredClone(value) : value);
-
-/** What comes out when nothing was given. */
-/* @__NO_SIDE_EFFECTS__ */
-export const withDefault = <Out, In>(type: Type<Out, In>, fallback: NoInfer<Out>): Defaulted<Out, In | undefined> =>
-  given(type, (value, issues) => (value === undefined ? copyOf(fallback) : type.run(value, issues)), fallback);
-
 /** What is read when nothing was given. */
 /* @__NO_SIDE_EFFECTS__ */
-export const prefault = <Out, In>(type: Type<Out, In>, fallback: NoInfer<In>): Defaulted<Out, In | undefined> =>
-  given(type, (value, issues) => type.run(value === undefined ? fallback : value, issues), fallback);
+export function withDefault<Out, In>(type: Type<Out, In>, fallback: NoInfer<In>): Defaulted<Out, In | undefined> {
+  const run: Run = (value, issues) => type.run(value === undefined ? fallback : value, issues);
+  const json: Type["json"] = (definitions) => Object.assign({}, type.json(definitions), { default: fallback });
+  return { ...define<Out, In | undefined>(run, json, type.fits), optional: "input" };
+}
 
 /** For the compiler alone. */
 /* @__NO_SIDE_EFFECTS__ */

@@ -76,7 +76,7 @@ const localAgentSchema = s.transform(
     /** How often an answer that was cut at the token limit is continued. Default 2. */
     maxContinuationRetries: s.withDefault(localFields.maxContinuationRetries, DEFAULT_CONTINUATIONS),
     /** Calls of one turn together, or one after the other. Default `parallel`. */
-    toolExecution: s.prefault(toolExecution, "parallel"),
+    toolExecution: s.withDefault(toolExecution, "parallel"),
     /** Limits beside `maxSteps`. The first that is hit stops the run. */
     stopConditions: s.withDefault(localFields.stopConditions, []),
     /** Without one nothing is compacted, and a request is cut only when the vendor refuses it as too long. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { a2aServerEndpoint, a2aServerTimeoutMs, parseA2aServerSpec } from "./a2a-server.ts";
 import { parseAgentSpec } from "./agent.ts";
-import { a2aServerEndpoint, a2aServerTimeoutMs, parseA2aServerSpec, parseRemoteEndpoint } from "./endpoint.ts";
+import { parseRemoteEndpoint } from "./endpoint.ts";
 
 const REFUSED: readonly (readonly [string, string])[] = [
   ["", "must not be empty"],

@@ -1,18 +1,16 @@
 import * as s from "../schema/all.ts";
 import { Secret } from "../secret.ts";
 import { baseUrlProblem, urlField } from "./base-url.ts";
-import { count, isMask, jsonMap, MASKED, nonBlank, positive, specId } from "./fields.ts";
+import { isMask, jsonMap, MASKED, nonBlank, positive } from "./fields.ts";
 import type { Immutable } from "./immutable.ts";
-import { checkSchema, parseSpec, readObject } from "./parse.ts";
+import { checkSchema, readObject } from "./parse.ts";
 
 /** Backends that managed configuration may name. Resolution takes every type that has a factory. */
 export const REMOTE_BACKENDS = ["a2a"] as const;
 
 const AGENT_TIMEOUT_MS = 300_000;
-const SERVER_TIMEOUT_MS = 10_000;
-const MAX_SERVER_TIMEOUT_MS = 30_000;
 
-const endpointUrl = urlField("remote endpoint baseUrl", baseUrlProblem);
+export const endpointUrl = urlField("remote endpoint baseUrl", baseUrlProblem);
 
 const AUTH = "bearer";
 const authType = s.custom<typeof AUTH>(
@@ -42,7 +40,7 @@ const auth = s.strictObject({
   token,
 });
 
-const shared = {
+export const shared = {
   /** Left out, the agent is asked without credentials. */
   auth: s.exactOptional(auth),
   /** The agent behind the address, where it serves several. */
@@ -83,33 +81,4 @@ export interface RemoteEndpoint extends Immutable<s.output<typeof fullEndpoint>>
 export function parseRemoteEndpoint(input: unknown): RemoteEndpoint {
   const place = { kind: "remote endpoint" };
   return checkSchema(place, remoteEndpointSchema, readObject(place, input));
-}
-
-/** A server whose agents are discovered. */
-export const a2aServerSpecSchema = s.strictObject({
-  id: specId,
-  baseUrl: endpointUrl,
-  auth: shared.auth,
-  target: shared.target,
-  timeoutMs: s.withDefault(count, SERVER_TIMEOUT_MS),
-  options: shared.options,
-});
-
-export interface A2aServerSpec extends Immutable<s.output<typeof a2aServerSpecSchema>> {}
-
-export const parseA2aServerSpec = (id: string, input: unknown): A2aServerSpec => parseSpec("A2A server", id, a2aServerSpecSchema, input);
-
-/** How long one request to the server itself may take, whatever was written. */
-export const a2aServerTimeoutMs = (server: A2aServerSpec): number => Math.min(Math.max(server.timeoutMs, 1), MAX_SERVER_TIMEOUT_MS);
-
-/** The endpoint of one agent of a server; its `options.a2aServerId` says which server that was. */
-export function a2aServerEndpoint(server: A2aServerSpec, target = server.target): RemoteEndpoint {
-  return {
-    type: REMOTE_BACKENDS[0],
-    baseUrl: server.baseUrl,
-    ...(server.auth === undefined ? {} : { auth: server.auth }),
-    ...(target === undefined ? {} : { target }),
-    timeoutMs: server.timeoutMs,
-    options: { ...server.options, a2aServerId: server.id },
-  };
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { AwakenError } from "../error.ts";
+import { parseA2aServerSpec } from "./a2a-server.ts";
 import { parseAgentSpec } from "./agent.ts";
-import { parseA2aServerSpec, parseRemoteEndpoint } from "./endpoint.ts";
+import { parseRemoteEndpoint } from "./endpoint.ts";
 import { parseMcpServerSpec } from "./mcp-server.ts";
 import { parseModelSpec } from "./model.ts";
 import { parseAgentPatch, parseToolPatch } from "./patch.ts";

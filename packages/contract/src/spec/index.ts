@@ -1,3 +1,4 @@
+export { a2aServerEndpoint, a2aServerTimeoutMs, parseA2aServerSpec } from "./a2a-server.ts";
 export {
   type AgentSpec,
   type AgentSpecInput,
@@ -15,7 +16,7 @@ export {
   // Public: forms and files are checked by it.
   contextPolicySchema,
 } from "./context-policy.ts";
-export { a2aServerEndpoint, a2aServerTimeoutMs, parseA2aServerSpec, parseRemoteEndpoint, type RemoteEndpoint } from "./endpoint.ts";
+export { parseRemoteEndpoint, type RemoteEndpoint } from "./endpoint.ts";
 export { userRecord } from "./envelope.ts";
 export { type McpServerSpec, parseMcpServerSpec } from "./mcp-server.ts";
 export {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../json.ts";
 import { type Schema, toJsonSchema } from "../schema.ts";
+import { a2aServerSpecSchema } from "./a2a-server.ts";
 import { agentSpecSchema } from "./agent.ts";
 import { contextPolicySchema } from "./context-policy.ts";
-import { a2aServerSpecSchema, remoteEndpointSchema } from "./endpoint.ts";
+import { remoteEndpointSchema } from "./endpoint.ts";
 import { configRecordSchema } from "./envelope.ts";
 import { mcpServerSpecSchema } from "./mcp-server.ts";
 import { modelSpecSchema } from "./model.ts";

@@ -18,7 +18,7 @@ const shared = {
   timeoutSecs: s.withDefault(positive, 30),
   /** Handed to the server when the connection opens. */
   config: s.withDefault(jsonMap, {}),
-  restartPolicy: s.prefault(restartPolicy, {}),
+  restartPolicy: s.withDefault(restartPolicy, {}),
 };
 
 /** An MCP server: a program that we start, or an address. */

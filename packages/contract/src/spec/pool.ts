@@ -56,9 +56,9 @@ export const poolSpecSchema = s.strictObject({
   /** The models, each at most once. One at least has the role `member`. */
   members,
   /** Which member a conversation gets, and for how long. */
-  routing: s.prefault(routing, {}),
+  routing: s.withDefault(routing, {}),
   /** When another member is asked instead. */
-  switch: s.prefault(switching, {}),
+  switch: s.withDefault(switching, {}),
 });
 
 export interface PoolSpec extends Immutable<s.output<typeof poolSpecSchema>> {}

@@ -51,7 +51,7 @@ const fields = {
   /** How long a request may take. Default 300. */
   timeoutSecs: s.withDefault(positive, TIMEOUT_SECS),
   /** Settings of the adapter; nothing secret belongs here. */
-  adapterOptions: s.prefault(adapterOptions, {}),
+  adapterOptions: s.withDefault(adapterOptions, {}),
 };
 
 interface RawProvider {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { messageId, runId, toolCallId } from "../ids.ts";
 import { type AssistantMessage, type Message, messageToolCalls, type ToolMessage } from "../message.ts";
 import { effectiveMessages, foldedUpTo, GrowingView, type SequencedMessage } from "./effective-view.ts";
+import { isPlainLog } from "./plain-log.ts";
 import { assistant, log, result, retraction, rewind, summary, user } from "./test-records.ts";
 
 const idsOf = (entries: readonly SequencedMessage[]): readonly string[] => entries.map((entry) => entry.message.id);
@@ -301,6 +302,22 @@ describe("every log", () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  test("is its own view where it is plain, and where one plain piece comes behind the other", () => {
+    let plain = 0;
+    fc.assert(
+      fc.property(anyLog, fc.nat(30), (rows, count) => {
+        const known = isPlainLog(rows.slice(0, count)) ? count : 0;
+        if (!isPlainLog(rows, known)) return;
+        plain += rows.some(({ message }) => message.role === "tool") ? 1 : 0;
+        expect(effectiveMessages(rows)).toEqual(rows);
+      }),
+      { numRuns: 5_000, examples: [[log([user("m1"), assistant("m2", ["a", "b"]), result("m3", "a"), result("m4", "b"), user("m5")]), 4]] },
+    );
+    expect(plain).toBeGreaterThan(0);
+    const open = [user("m1"), assistant("m2", ["a", "b"]), result("m3", "b")];
+    for (const rows of [open, [...open, result("m4", "a")], [user("m1"), result("m2", "a")]]) expect(isPlainLog(log(rows))).toBe(false);
   });
 
   test("needs only the rows after foldedUpTo", () => {

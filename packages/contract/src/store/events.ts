@@ -84,7 +84,8 @@ export interface EventStore {
 
   /**
    * Stored events, then live ones, each once and without a gap; `now` is the moment at which the promise resolves. The iteration ends
-   * with the signal. A reader that retention overtook gets `cursor_expired`, a row missing inside what is kept is `data_integrity`.
+   * with the signal. A reader that retention overtook gets `cursor_expired`, a row missing inside what is kept of a thread is `data_integrity`;
+   * what a deleted thread took out of the log of another one's run is passed over.
    */
   subscribe(scope: EventScope, from: EventStart, options: { readonly signal: AbortSignal }): Promise<AsyncIterable<StoredEvent>>;
 }

@@ -145,6 +145,7 @@ export {
   selectPending,
 } from "./pending.ts";
 export { checkPendingRevision, editPending, renumberPending, reorderPending, toPendingRecords, toQueue } from "./pending-queue.ts";
+export { isPlainLog } from "./plain-log.ts";
 export {
   PROFILE_SCHEMA_VERSION,
   type ProfileOwner,
@@ -178,17 +179,18 @@ export {
   streamCheckpoint,
 } from "./stream-checkpoints.ts";
 // Public: stores of others spell it.
-export type { LatestRun, NewThread, ThreadMetadata, ThreadPatch } from "./thread.ts";
+export type { NewThread, ThreadPatch } from "./thread.ts";
+export { checkLineage, patchThread, toThreadRecord } from "./thread.ts";
+// Public: stores of others spell it.
+export type { LatestRun, ThreadMetadata } from "./thread-projection.ts";
 export {
-  checkLineage,
   checkMessageDelta,
   MESSAGE_SCHEMA_VERSION,
   type MessageRecord,
-  patchThread,
+  newThread,
   projectRun,
   type ThreadRecord,
-  toThreadRecord,
-} from "./thread.ts";
+} from "./thread-projection.ts";
 export { messageRecord, threadRecord, threadState } from "./thread-rows.ts";
 export type { ChildStrategy, ThreadFilter, ThreadHead, ThreadPosition, ThreadStore } from "./threads.ts";
 export { isMediaList } from "./tool-result-schema.ts";

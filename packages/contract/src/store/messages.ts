@@ -1,6 +1,6 @@
 import type { MessageId, RunId, ThreadId } from "../ids.ts";
 import type { Order, Page } from "./page.ts";
-import type { MessageRecord } from "./thread.ts";
+import type { MessageRecord } from "./thread-projection.ts";
 
 export interface MessageFilter {
   /** `external` is what clients may see. */

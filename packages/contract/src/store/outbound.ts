@@ -1,5 +1,5 @@
 import { AwakenError } from "../error.ts";
-import type { ThreadId } from "../ids.ts";
+import type { RunId, ThreadId } from "../ids.ts";
 import type { NewDispatch } from "./dispatch-transitions.ts";
 import { eventDraft } from "./event-records.ts";
 import type { EventAppend } from "./events.ts";
@@ -14,6 +14,8 @@ export interface Outbound {
   /** Delivered once, whatever commits name it. */
   readonly id: string;
   readonly threadId: ThreadId;
+  /** Who it is for. Nothing of it is delivered when that run is not on record: it went with its thread, and another one by the same id is not told. */
+  readonly forRun?: RunId;
   /** A message that is pending or in the log already is left out. */
   readonly pending?: readonly NewPending[];
   /** Left out when its id is known, also of the commit's own dispatch or of one before it, or an open dispatch of that thread holds its dedupe key. */

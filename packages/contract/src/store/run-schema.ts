@@ -1,4 +1,4 @@
-import { closedTicketSchema, decidedTicketSchema, inferenceOverrideSchema } from "../builtin-state.ts";
+import { closedTicketSchema, decidedTicketSchema } from "../builtin-state.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import {
   RUN_SCHEMA_VERSION,
@@ -11,6 +11,7 @@ import {
 } from "../run.ts";
 import * as s from "../schema/all.ts";
 import type { Schema } from "../schema.ts";
+import { inferenceOverrideSchema } from "../sections.ts";
 import { jsonObjectSchema, jsonValueSchema, runIdSchema, threadIdSchema, toolCallIdSchema, waitingReasonSchema } from "../stored.ts";
 import type { AgentUsage } from "../usage.ts";
 import { finalTerminationSchema } from "./final-termination.ts";

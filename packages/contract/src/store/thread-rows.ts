@@ -5,7 +5,8 @@ import { messageSchema } from "./message-schema.ts";
 import { defineRecord } from "./record.ts";
 import { persistedStateSchema } from "./record-pieces.ts";
 import { positionSchema, timeSchema } from "./schemas.ts";
-import { endsBefore, MESSAGE_SCHEMA_VERSION, type MessageRecord, type ThreadRecord, threadKind } from "./thread.ts";
+import { threadKind } from "./thread.ts";
+import { endsBefore, MESSAGE_SCHEMA_VERSION, type MessageRecord, type ThreadRecord } from "./thread-projection.ts";
 
 // What stores read of a thread. Runs write without it.
 

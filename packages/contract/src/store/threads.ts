@@ -3,7 +3,8 @@ import type { RunRecord } from "../run.ts";
 import type { PersistedState } from "../state.ts";
 import type { SequencedMessage } from "./effective-view.ts";
 import type { Page } from "./page.ts";
-import type { NewThread, ThreadPatch, ThreadRecord } from "./thread.ts";
+import type { NewThread, ThreadPatch } from "./thread.ts";
+import type { ThreadRecord } from "./thread-projection.ts";
 
 /** What to do with the children of a deleted thread: refuse, let them go (only the direct ones lose their parent), delete all below. */
 export const CHILD_STRATEGIES = ["reject", "detach", "cascade"] as const;

@@ -3,5 +3,6 @@
  */
 export { cancelTaskWork } from "./background/cancel-task.ts";
 export { delegateWork } from "./delegate/delegate.ts";
+export { handoffWork } from "./handoff/handoff.ts";
 export { recoverWork } from "./messages/recover.ts";
 export { sendMessageWork } from "./messages/send-message.ts";

@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   type CreatedRun,
+  openTicketsOf,
   type RunId,
   type RunProjection,
   type RunRecord,
@@ -29,6 +30,12 @@ export function endEvent({ runId, threadId, usage, usageByModel = [] }: RunRecor
   return { ...end, result: { response: "", status: "failed", error: { code, message } } };
 }
 
+/** Nobody can decide them any more, and whoever tries is told so: they stay tickets of this run. */
+function closedOf(run: RunRecord): Pick<RunRecord, "closed"> {
+  const open = openTicketsOf(run).map(({ id, toolCallId }) => ({ ticketId: id, toolCallId }));
+  return open.length === 0 ? {} : { closed: [...(run.closed ?? []), ...open] };
+}
+
 /** What does not depend on where the run stands. */
 function bodyOf(run: RunRecord): Omit<CreatedRun, "status"> & { readonly startedAt?: number } {
   switch (run.status) {
@@ -38,11 +45,11 @@ function bodyOf(run: RunRecord): Omit<CreatedRun, "status"> & { readonly started
     }
     case "running": {
       const { ordinal: _, status: _s, tickets: _t, ...body } = run;
-      return body;
+      return { ...body, ...closedOf(run) };
     }
     case "waiting": {
       const { ordinal: _, status: _s, waiting: _w, ...body } = run;
-      return body;
+      return { ...body, ...closedOf(run) };
     }
     case "done": {
       const { ordinal: _, status: _s, finishedAt: _f, outcome: _o, ...body } = run;

@@ -77,8 +77,11 @@ export interface Holding {
   assure?(): Promise<void> | undefined;
   /** Whether `waiting` may find something now. */
   readonly hasMail: boolean;
-  /** What enters the run at this boundary, by `selectPending`. Asked at each one, and again when somebody changed the queue meanwhile. */
-  waiting(at: Boundary): readonly PendingRecord[] | Promise<readonly PendingRecord[]>;
+  /**
+   * What enters the run at this boundary, by `selectPending`. Asked at each one, and again when somebody changed the queue meanwhile. Without
+   * one all that waits on the thread; this rejects when the store does not tell.
+   */
+  waiting(at?: Boundary): readonly PendingRecord[] | Promise<readonly PendingRecord[]>;
   /** Messages may wait that nobody spoke of. */
   mail?(): void;
   /** What others want of the run is being read: before it parks, it waits for this. Never rejects. */

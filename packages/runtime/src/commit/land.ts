@@ -13,19 +13,17 @@ import {
   type CommitResult,
   type DispatchResult,
   DONE_NATURALLY,
-  MAX_COMMIT_ATTEMPTS,
   type PendingRecord,
-  sameJson,
   type ThreadCommit,
 } from "@awaken/contract/store";
 import { composedCommit } from "@awaken/contract/writer";
 import type { Clock } from "../stream/clock.ts";
 import type { Late } from "../stream/door.ts";
-import { type CommitPorts, type CommitStore, inTransaction } from "./commit-store.ts";
+import type { CommitPorts, CommitStore } from "./commit-store.ts";
 import { type Addition, compose, composeAddition, type Draft, type News, type RunBasis, type Standing, withTriggers } from "./compose.ts";
 import type { Holding } from "./holding.ts";
-import { rowsAfter } from "./rows-after.ts";
-import { takenUp } from "./taken-up.ts";
+import type { Unlanded } from "./land-again.ts";
+import { seldom } from "./seldom-door.ts";
 
 export interface LandingInit {
   readonly store: CommitStore;
@@ -54,9 +52,6 @@ export interface Landed {
   /** Rows in the log before it. */
   readonly rowsBefore: number;
 }
-
-/** Whether a commit follows from what was read of the thread, or is true whatever is there. */
-type Stands = "as-read" | "anyhow";
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
@@ -151,7 +146,7 @@ export class Landing {
     this.#holding?.refuse?.(decisions);
   }
 
-  async waiting(at: Boundary): Promise<readonly PendingRecord[]> {
+  async waiting(at?: Boundary): Promise<readonly PendingRecord[]> {
     return this.#holding === undefined ? NOTHING : this.#holding.waiting(at);
   }
 
@@ -188,27 +183,35 @@ export class Landing {
     return composedCommit(commit);
   }
 
-  #land(stands: Stands, next: () => ThreadCommit): Late<Landed> {
+  #land(stands: Unlanded["stands"], next: () => ThreadCommit): Late<Landed> {
     const sent = next();
     const asked = this.#ask(sent);
     const result = answerOf(asked);
     return result === undefined ? this.#landLater(stands, next, sent, asked) : this.#landed(sent, result);
   }
 
-  async #landLater(stands: Stands, next: () => ThreadCommit, first: ThreadCommit, asked: Promise<CommitResult>): Promise<Landed> {
+  async #landLater(
+    stands: Unlanded["stands"],
+    next: () => ThreadCommit,
+    first: ThreadCommit,
+    asked: Promise<CommitResult>,
+  ): Promise<Landed> {
     let unsure: readonly ThreadCommit[] = NOTHING;
     let [sent, answer] = [first, asked];
     for (let attempt = 1; ; attempt++) {
-      let commit: ThreadCommit | undefined = sent;
+      let found: ThreadCommit | number = sent;
       let result: CommitResult | undefined;
       try {
         result = await answer;
       } catch (thrown) {
         if (AwakenError.is(thrown) && thrown.code === "commit_unknown") unsure = [...unsure, sent];
-        commit = await this.#landedAfterAll(unsure);
-        if (commit === undefined) await this.#goBehind(stands, thrown, attempt);
+        const { landAgain } = await seldom.open();
+        const { count } = this.#standing;
+        const isUnread = stands === "as-read" && this.#isFirst && (this.#holding ?? this.#isNewThread);
+        found = await landAgain(this.#store, unsure, { sent, thrown, attempt, count, stands: isUnread ? "unread" : stands });
       }
-      if (commit !== undefined) return this.#landed(commit, result);
+      if (typeof found !== "number") return this.#landed(found, result);
+      this.#standing = { ...this.#standing, count: found };
       sent = next();
       answer = this.#ask(sent);
     }
@@ -242,70 +245,17 @@ export class Landing {
     this.#standing = { count, isResumed: true, input: run.input, output: run.output, at: run.updatedAt };
   }
 
-  /**
-   * The next try is on the count that is known now. Throws when there is no use in one: behind a rewind the run would go on with what is
-   * gone; and one that has not begun, on a thread that there is in spite of its new id, or that somebody had since it was read, without
-   * having read it.
-   */
-  async #goBehind(stands: Stands, thrown: unknown, attempt: number): Promise<void> {
-    if (attempt === MAX_COMMIT_ATTEMPTS || !AwakenError.is(thrown)) throw thrown;
-    const { actual } = thrown.details;
-    if (thrown.code === "message_version_conflict" && typeof actual === "number") {
-      const isUnread = this.#isFirst && (this.#holding ?? this.#isNewThread);
-      if (stands === "as-read" && (isUnread || (await this.#isRewound()))) throw thrown;
-      this.#standing = { ...this.#standing, count: actual };
-    } else if (thrown.code !== "commit_unknown") throw thrown;
-  }
-
-  /** Whether somebody has taken rows out that the run has read. */
-  async #isRewound(): Promise<boolean> {
-    const { count } = this.#standing;
-    const later = await rowsAfter(this.#store.messages, this.#basis.identity.threadId, count);
-    return later.some(({ message }) => message.role !== "tool" && (message.metadata?.rewind?.fromSeq ?? count + 1) <= count);
-  }
-
-  /** One whose answer was lost may come to be on record long after: whatever is the matter with a later try, it may be that. */
-  async #landedAfterAll(unsure: readonly ThreadCommit[]): Promise<ThreadCommit | undefined> {
-    for (const commit of unsure) if (await this.#isOnRecord(commit)) return commit;
-    return undefined;
-  }
-
   #send(commit: ThreadCommit): Promise<CommitResult> {
     const store = this.#store;
     const resumed = this.#resumed;
     if (!this.#isFirst) return store.commit(commit);
-    const write = (ports: CommitPorts) => this.#takeUp(ports, commit);
+    const write = (ports: CommitPorts) =>
+      resumed === undefined
+        ? ports.commit(commit)
+        : Promise.resolve(seldom.open()).then(({ takeUpOnce }) => takeUpOnce(ports, resumed, commit));
     const written = this.#holding?.first?.(commit, write);
     if (written !== undefined) return written;
     if (resumed === undefined) return store.commit(commit);
-    return commit.fence === undefined ? inTransaction(store, write) : this.#commitHeld(resumed, commit);
-  }
-
-  /**
-   * Whoever shows a fence had the thread before the record was read: since then others can have ended a run that had not begun, which the
-   * store refuses to let go on, and written nothing else of it.
-   */
-  async #commitHeld(resumed: RunRecord, commit: ThreadCommit): Promise<CommitResult> {
-    try {
-      return await this.#store.commit(commit);
-    } catch (thrown) {
-      throw AwakenError.is(thrown) && thrown.code === "illegal_transition" ? takenUp(resumed) : thrown;
-    }
-  }
-
-  /** A run goes on once: whoever comes second finds another record than the one that it read, and changes nothing. */
-  async #takeUp({ runs, commit: write }: CommitPorts, commit: ThreadCommit): Promise<CommitResult> {
-    const resumed = this.#resumed;
-    if (resumed === undefined || sameJson(await runs.load(resumed.runId), resumed)) return write(commit);
-    throw takenUp(resumed);
-  }
-
-  /** By what no other commit has: its messages, which are never in a log twice, else its record, which is later than all before. */
-  async #isOnRecord({ threadId, runId, run, messageDelta }: ThreadCommit): Promise<boolean> {
-    const store = this.#store;
-    const [own] = messageDelta?.messages ?? NOTHING;
-    if (own !== undefined) return (await store.messages.load(threadId, [own.id])).length > 0;
-    const stored = await store.runs.load(runId);
-    return run !== undefined && sameJson(stored, { ...run, ordinal: stored?.ordinal });
+    return Promise.resolve(seldom.open()).then(({ commitTakenUp }) => commitTakenUp(store, resumed, commit));
   }
 }

@@ -2,7 +2,6 @@ import {
   AwakenError,
   checkRunTransition,
   DEFAULT_SCOPE,
-  type MessageId,
   type PersistedState,
   type RunId,
   type RunRecord,
@@ -13,33 +12,20 @@ import {
   type CommitResult,
   type CommitThread,
   checkMessageDelta,
-  foldedUpTo,
-  GrowingView,
-  MESSAGE_SCHEMA_VERSION,
+  isPlainLog,
   type MessageDelta,
-  type MessageRecord,
   type MessageStore,
+  newThread,
   projectRun,
   type RunStore,
   type SequencedMessage,
   type ThreadCommit,
   type ThreadHead,
-  type ThreadRecord,
   type ThreadStore,
-  toThreadRecord,
 } from "@awaken/contract/store";
 import type { CommitPorts, CommitStore } from "./commit-store.ts";
+import type { Row } from "./memory-row.ts";
 import { seldom } from "./seldom-door.ts";
-
-interface Row {
-  record: ThreadRecord;
-  state: PersistedState | undefined;
-  readonly log: SequencedMessage[];
-  /** What a model may see of the first `count` rows; absent until somebody asks for it. */
-  view: { readonly growing: GrowingView; count: number } | undefined;
-  readonly seqs: Map<MessageId, number>;
-  runCount: number;
-}
 
 /** What one tenant has. */
 interface Tables {
@@ -78,7 +64,11 @@ export class MemoryThreads implements CommitStore {
 
   readonly threads: Pick<ThreadStore, "load" | "loadHead"> = {
     load: async (id) => this.#own?.rows.get(id)?.record,
-    loadHead: async (id) => this.read(id),
+    loadHead: async (id) => {
+      const row = this.#own?.rows.get(id);
+      if (row !== undefined && !isPlain(row)) await seldom.open();
+      return row && this.#headOf(row);
+    },
   };
 
   readonly runs: Pick<RunStore, "load" | "list" | "listByTicket" | "listOpenTickets"> = {
@@ -89,16 +79,8 @@ export class MemoryThreads implements CommitStore {
   };
 
   readonly messages: Pick<MessageStore, "load" | "list"> = {
-    load: async (threadId, ids) => {
-      const row = this.#own?.rows.get(threadId);
-      const seqs = ids.flatMap((id) => row?.seqs.get(id) ?? []).sort((a, b) => a - b);
-      return seqs.flatMap((seq) => toRecords(row, row?.log.slice(seq - 1, seq)));
-    },
-    // In one page, as the runtime asks for it: whatever stands behind a row.
-    list: async (threadId, { afterSeq = 0 }) => {
-      const row = this.#own?.rows.get(threadId);
-      return { items: toRecords(row, row?.log.slice(afterSeq)) };
-    },
+    load: async (threadId, ids) => (await seldom.open()).loadRows(this.#own?.rows.get(threadId), ids),
+    list: async (threadId, query) => (await seldom.open()).listRows(this.#own?.rows.get(threadId), query),
   };
 
   /** In one synchronous piece: nobody sees half of it. Everything that can refuse comes before the first change. */
@@ -109,10 +91,12 @@ export class MemoryThreads implements CommitStore {
     return work(this);
   }
 
-  /** The thread as it stands. */
-  read(id: ThreadId): ThreadHead | undefined {
-    const row = this.#own?.rows.get(id);
-    if (row === undefined) return undefined;
+  /** The state that was committed last. */
+  stateOf(id: ThreadId): PersistedState | undefined {
+    return this.#own?.rows.get(id)?.state;
+  }
+
+  #headOf(row: Row): ThreadHead {
     const { record, state, log } = row;
     const latestRun = record.latestRun === undefined ? undefined : this.#own?.runs.get(record.latestRun.id);
     const openRun = record.openRunId === undefined ? undefined : this.#own?.runs.get(record.openRunId);
@@ -148,8 +132,8 @@ export class MemoryThreads implements CommitStore {
   }
 
   #newRow(threadId: ThreadId): Row {
-    const record = toThreadRecord({ id: threadId }, this.#now());
-    return { record, state: undefined, log: [], view: undefined, seqs: new Map(), runCount: 0 };
+    const record = newThread(threadId, this.#now());
+    return { record, state: undefined, log: [], plainCount: 0, view: undefined, seqs: new Map(), runCount: 0 };
   }
 
   #nextRun(row: Row, { run, runId, isNewRun }: ThreadCommit): RunRecord | undefined {
@@ -163,22 +147,17 @@ export class MemoryThreads implements CommitStore {
   }
 }
 
-function toRecords(row: Row | undefined, entries: readonly SequencedMessage[] = []): readonly MessageRecord[] {
-  if (row === undefined) return [];
-  const { id: threadId, metadata } = row.record;
-  return entries.map((entry) => ({ ...entry, threadId, createdAt: metadata.createdAt, schemaVersion: MESSAGE_SCHEMA_VERSION }));
+/** Costs what was added since the last time. */
+function isPlain(row: Row): boolean {
+  if (row.view !== undefined || !isPlainLog(row.log, row.plainCount)) return false;
+  row.plainCount = row.log.length;
+  return true;
 }
 
-/** Costs what was added since the last time. */
 function effectiveOf(row: Row): readonly SequencedMessage[] {
-  const { log, view } = row;
-  if (view?.growing.append(log.slice(view.count))) {
-    view.count = log.length;
-    return view.growing.messages;
-  }
-  const growing = new GrowingView(log.slice(foldedUpTo(log.map(({ message }) => message))));
-  row.view = { growing, count: log.length };
-  return growing.messages;
+  if (isPlain(row)) return row.log.slice();
+  row.view = seldom.here.grownView(row.log, row.view);
+  return row.view.growing.messages;
 }
 
 /** Nobody but the runtime writes here, so only messages are looked at: those are what callers, tools and models said. */

@@ -1,6 +1,5 @@
 import {
   type AgentUsage,
-  addAgentUsage,
   addUsage,
   type JsonValue,
   type MessageId,
@@ -21,14 +20,6 @@ export interface Counted {
   readonly isResumed?: boolean;
 }
 
-/** What a run that this one has started used, with all below it. */
-export interface UsedBelow {
-  /** Of those that are on no record. */
-  readonly unrecorded: readonly AgentUsage[];
-  /** Of those that are; undefined: it is not known here. */
-  readonly recorded: readonly AgentUsage[] | undefined;
-}
-
 /** One frozen object for all messages of a step. */
 export interface MessageStamp {
   readonly runId: RunId;
@@ -47,9 +38,9 @@ export class Tally implements Counted {
   /** Undefined until the run starts another: what those used that have no records of their own. */
   usageBelow: readonly AgentUsage[] | undefined;
   /** What those used that have records of their own, as far as they were begun and ended here. */
-  #recordedBelow = NOTHING_USED;
+  endedBelow = NOTHING_USED;
   /** Those of them that are not over, or were begun by an earlier activation: only records know what they used. */
-  #unknownBelow: number;
+  unknownBelow: number;
   /** Text of the newest assistant message of this run. */
   response = "";
   /** The validated answer, once there is one. */
@@ -65,24 +56,18 @@ export class Tally implements Counted {
     this.usage = usage;
     this.usageByModel = usageByModel;
     this.usageBelow = usageBelow;
-    this.#unknownBelow = isResumed ? 1 : 0;
+    this.unknownBelow = isResumed ? 1 : 0;
   }
 
   /** What the runs used that this one has started and that have records of their own. Undefined: the records have to be read. */
   get recordedBelow(): readonly AgentUsage[] | undefined {
-    return this.#unknownBelow === 0 ? this.#recordedBelow : undefined;
+    return this.unknownBelow === 0 ? this.endedBelow : undefined;
   }
 
-  /** The run has started another one. Gives what says how that one ended; it may never be said. */
-  begunBelow(): (used: UsedBelow) => void {
+  /** The run has started another one: `used-below.ts` says how it ended; it may never be said. */
+  begunBelow(): void {
     this.usageBelow ??= [];
-    this.#unknownBelow++;
-    return ({ unrecorded, recorded }) => {
-      this.usageBelow = addAgentUsage(this.usageBelow ?? [], unrecorded);
-      if (recorded === undefined) return;
-      this.#recordedBelow = addAgentUsage(this.#recordedBelow, recorded);
-      this.#unknownBelow--;
-    };
+    this.unknownBelow++;
   }
 
   /** One inference more. */

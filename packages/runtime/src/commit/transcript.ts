@@ -7,7 +7,8 @@ import {
   type ToolCallId,
   type ToolMessage,
 } from "@awaken/contract";
-import { type SequencedMessage, showEdit } from "@awaken/contract/store";
+import type { SequencedMessage } from "@awaken/contract/store";
+import { seldom } from "./seldom-door.ts";
 
 /** Rows as they were read, or messages that stand one behind the other in the log. */
 type Rows = { readonly before: Rows | undefined } & (
@@ -118,7 +119,8 @@ export class Transcript {
     const last = this.#view.at(-1);
     const before = last?.role === "tool" ? order?.placeOf(last.toolCallId) : undefined;
     const own = order?.placeOf(result.toolCallId);
-    if (asking?.role === "assistant") this.#view[from] = showEdit(asking, result);
+    // Whoever decided has loaded it.
+    if (asking?.role === "assistant" && result.metadata?.edited !== undefined) this.#view[from] = seldom.here.showEdit(asking, result);
     // Nearly always it is the next one.
     if (order === undefined || own === undefined || last?.id === asked || (before !== undefined && before < own)) {
       this.#view.push(result);

@@ -16,7 +16,6 @@ import { sameJson } from "@awaken/contract/store";
 import type { Ids } from "../stream/ids.ts";
 import { type CallDraft, cutInput } from "./call-draft.ts";
 import { answeredIds, type Block, type Collected, collect, type Ending, type Entry, entriesText } from "./collected.ts";
-import type { TurnPart } from "./turn-part.ts";
 
 export interface CollectorInit {
   emit(event: AgentEvent): void;
@@ -102,16 +101,6 @@ export class Collector {
   /** What has come so far. */
   get entries(): readonly Entry[] {
     return this.#entries ?? NOTHING;
-  }
-
-  /** What clients have heard since the last reset. */
-  get parts(): readonly TurnPart[] {
-    return this.entries.flatMap((entry): readonly TurnPart[] => {
-      if (entry.type === "whole" || (entry.type === "call" && (!entry.isOurs || entry.name === ""))) return [];
-      if (entry.type === "call") return [{ type: "call", id: entry.id, name: entry.name, input: entry.input }];
-      const { type, text, signature } = entry;
-      return [{ type, text, ...(signature === undefined ? undefined : { signature }) }];
-    });
   }
 
   collect(ending: Ending): Collected {

@@ -1,3 +1,5 @@
+import { INFERENCE_FAILURES, type Turn } from "@awaken/contract";
+import type { LeavingFailure } from "../commit/holding.ts";
 import { callsInFlight, completeCalls } from "./calls-so-far.ts";
 import type { Collector } from "./collector.ts";
 import { failureText } from "./failure-text.ts";
@@ -14,3 +16,10 @@ export const told = ({ type, failure }: Extract<StreamOutcome, { type: "failed" 
   type,
   failure: { ...failure, message: failureText(failure) },
 });
+
+/** What a run cannot get past with such a turn. */
+export function leavingFailure({ failure }: Extract<Turn, { stopReason: "error" }>): LeavingFailure {
+  const { type, message, retryAfterMs } = failure;
+  const mayPass = type !== "cancelled" && INFERENCE_FAILURES[type] !== "permanent";
+  return { of: "model", code: `inference_${type.replaceAll("-", "_")}`, message, mayPass, retryAfterMs };
+}

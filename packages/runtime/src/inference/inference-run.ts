@@ -2,6 +2,7 @@ import type { AgentEvent, InferenceRequest, Log, Message, Provider, Turn } from 
 import type { AbortSource } from "../stream/abort-source.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
+import type { SilenceWatch } from "../stream/silence-watch.ts";
 import type { Collector } from "./collector.ts";
 import type { InferencePolicy } from "./policy.ts";
 import type { CheckpointSlot } from "./stream-checkpoint.ts";
@@ -18,6 +19,8 @@ export interface InferenceRun {
   /** Where whoever reads its streams hears of that abort. Default: at the signal. */
   readonly source?: AbortSource | undefined;
   readonly clock: Clock;
+  /** Who looks for silence of its streams. Default: one of their own. */
+  readonly silence?: SilenceWatch | undefined;
   /** For messages that recovery inserts, and for the inference itself when its request names none. */
   readonly ids: Ids;
   readonly log: Log;

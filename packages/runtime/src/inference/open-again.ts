@@ -1,7 +1,12 @@
+import { InferenceError } from "@awaken/contract";
 import { asksTooMuch, backoffMs } from "./backoff.ts";
 import { classify } from "./classify.ts";
 import { isTransient, waitToRetry } from "./retry.ts";
 import type { Opened, OpenInit, Tried } from "./stream-outcome.ts";
+
+/** Why a request is given up that nobody refused. */
+export const tooLate = (ms: number): InferenceError =>
+  new InferenceError({ type: "timeout", message: `the provider opened no stream within ${ms / 1000} s` });
 
 /** After a stream that was not opened: tries again after transient failures, as often as the policy says. */
 export async function openAgain(init: OpenInit, refusal: unknown, tryOnce: () => Tried | Promise<Tried>): Promise<Opened> {

@@ -168,6 +168,35 @@ describe("opening a stream", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it("a stream that opens while what says that it is late is loaded is read to its end", async () => {
+    const loading = Promise.withResolvers<Awaited<ReturnType<typeof seldom.open>>>();
+    const room = await seldom.open();
+    vi.spyOn(seldom, "open").mockReturnValue(loading.promise);
+    const { promise: opening, resolve } = Promise.withResolvers<AsyncIterable<StreamPart>>();
+    let asked: AbortSignal | undefined;
+    const late = async function* (): AsyncGenerator<StreamPart> {
+      yield { type: "text-delta", delta: "late" };
+      loading.resolve(room);
+      await loading.promise;
+      await new Promise(setImmediate);
+      asked?.throwIfAborted();
+      yield { type: "stop", reason: "end-turn" };
+    };
+    const provider: Provider = {
+      name: "late",
+      stream: (_, { signal }) => {
+        asked = signal;
+        return opening;
+      },
+    };
+    const { run, clock } = setup(provider, { maxRetries: 0, maxStreamRetries: 0, openTimeoutMs: 3000 });
+    const result = infer(run);
+    await clock.advance(3000);
+    resolve(late());
+    expect((await result).turn).toMatchObject({ text: "late", stopReason: "end-turn" });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   it("inference 44: a provider that sends nothing at all is given up after the idle limit, whether it opens a stream or not", async () => {
     const asked: number[] = [];
     const silent = (kind: "closed" | "open" | "late", clock: FakeClock): Provider => ({
@@ -199,8 +228,8 @@ describe("opening a stream", () => {
     };
     expect(await giveUp("closed", {})).toEqual({ asked: [0, 5000], failure: "timeout" });
     expect(await giveUp("open", {})).toEqual({ asked: [0, 5200], failure: "stream-interrupted" });
-    // The time that it took to open is silence too.
-    expect(await giveUp("late", {})).toEqual({ asked: [0, 5200], failure: "stream-interrupted" });
+    // The time that it took to open is silence too; the first look after 5000 that began at 4000.
+    expect(await giveUp("late", {})).toEqual({ asked: [0, 4000 + 7 * (5000 / 32) + 200], failure: "stream-interrupted" });
     expect(await giveUp("closed", {}, "o3-mini")).toEqual({ asked: [0, 10_000], failure: "timeout" });
     expect(await giveUp("closed", { openTimeoutMs: 2000 })).toEqual({ asked: [0, 2000], failure: "timeout" });
     expect(await giveUp("closed", { openTimeoutMs: 0 })).toEqual({ asked: [0, 5000], failure: "timeout" });

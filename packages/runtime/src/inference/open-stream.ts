@@ -1,5 +1,6 @@
-import { AwakenError, InferenceError, type InferenceRequest, type StreamPart } from "@awaken/contract";
+import { AwakenError, type InferenceRequest, type StreamPart } from "@awaken/contract";
 import { onAbort, raceAbort } from "../stream/abort.ts";
+import { elapsedOn } from "../stream/clock.ts";
 import { whenThere } from "../stream/door.ts";
 import { openWindowMs } from "./idle-window.ts";
 import { closeIterator, OpenedStream } from "./opened-stream.ts";
@@ -31,7 +32,7 @@ function openOnce(init: OpenInit, request: InferenceRequest): Tried | Promise<Tr
   const { clock, policy, provider, signal } = init;
   if (signal.aborted) return ABORTED;
   const controller = new AbortController();
-  const askedAt = clock.now();
+  const askedAt = elapsedOn(clock);
   try {
     const opening = provider.stream(request, { signal: controller.signal, maxRetryAfterMs: policy.maxRetryAfterMs });
     if (Symbol.asyncIterator in opening) return new OpenedStream(opening, askedAt, controller);
@@ -41,9 +42,6 @@ function openOnce(init: OpenInit, request: InferenceRequest): Tried | Promise<Tr
   }
 }
 
-const tooLate = (ms: number): InferenceError =>
-  new InferenceError({ type: "timeout", message: `the provider opened no stream within ${ms / 1000} s` });
-
 async function openLater(stream: Promise<AsyncIterable<StreamPart>>, opening: Opening): Promise<Tried> {
   try {
     const opened = await waitFor(stream, opening);
@@ -51,13 +49,21 @@ async function openLater(stream: Promise<AsyncIterable<StreamPart>>, opening: Op
   } catch (thrown) {
     return refused(opening.init, thrown);
   }
-  return refused(opening.init, tooLate(opening.limitMs));
+  return refused(opening.init, opening.controller.signal.reason);
 }
 
 function refused({ signal }: OpenInit, thrown: unknown): Tried {
   if (signal.aborted) return ABORTED;
   if (AwakenError.is(thrown)) throw thrown;
   return { type: "thrown", thrown };
+}
+
+async function openedTooLate(limitMs: number): Promise<unknown> {
+  try {
+    return (await seldom.open()).tooLate(limitMs);
+  } catch (thrown) {
+    return thrown;
+  }
 }
 
 const NOTHING = () => {};
@@ -69,12 +75,18 @@ async function waitFor(
 ): Promise<AsyncIterable<StreamPart> | undefined> {
   const off = onAbort(signal, () => controller.abort(signal.reason));
   // The reason tells a pool that its member was slow, and not that nobody wants an answer any more.
-  const giveUp = () => controller.abort(tooLate(limitMs));
+  let isWaiting = true;
+  const giveUp = () =>
+    void openedTooLate(limitMs).then((reason) => {
+      // What was opened while the reason was loaded is in time: nobody breaks it off.
+      if (isWaiting) controller.abort(reason);
+    });
   const stopTimer = Number.isFinite(limitMs) ? clock.timer(limitMs, giveUp) : NOTHING;
   try {
     const raced = await raceAbort(opening, controller.signal);
     if (raced.type === "value") return raced.value;
   } finally {
+    isWaiting = false;
     off();
     stopTimer();
   }

@@ -8,7 +8,7 @@ export class OpenedStream {
   }
 
   readonly iterator: AsyncIterator<StreamPart>;
-  /** Since when the provider owes a sign of life. */
+  /** Since when the provider owes a sign of life, by `elapsedOn`. */
   readonly askedAt: number;
   readonly #controller: AbortController;
 

@@ -33,17 +33,20 @@ describe("readPolicy", () => {
   it("registry-and-runtime 57: a section with fields left out takes their defaults, whichever they are", () => {
     expect(readPolicy({}, 2)).toEqual(DEFAULT_INFERENCE_POLICY);
     expect(readPolicy({ streamIdleTimeoutSecs: 1 }, 2)).toEqual({ ...DEFAULT_INFERENCE_POLICY, streamIdleTimeoutMs: 1000 });
+    expect(readPolicy({ maxRetries: null, backoffBaseMs: 7 }, 2)).toEqual({ ...DEFAULT_INFERENCE_POLICY, backoffBaseMs: 7 });
   });
 
   it("refuses what it does not understand", () => {
     const problems: [Parameters<typeof readPolicy>[0], RegExp][] = [
-      [{ maxRetries: 1, retries: 2 }, /unknown field 'retries'; known are maxRetries, /],
-      [{ maxRetryAfterSecs: -1 }, /'maxRetryAfterSecs' must be/],
-      [{ maxRetrys: 2 }, /unknown field 'maxRetrys': did you mean 'maxRetries'\?/],
-      [{ maxRetries: -1 }, /'maxRetries' must be/],
-      [{ maxRetries: 1.5 }, /'maxRetries' must be/],
-      [{ maxRetries: "2" }, /'maxRetries' must be/],
-      [[], /expected an object/],
+      [{ maxRetries: 1, retries: 2 }, /retries: is an unknown field$/],
+      [{ maxRetryAfterSecs: -1 }, /maxRetryAfterSecs: must be at least 0, got -1$/],
+      [{ maxRetrys: 2 }, /maxRetrys: is an unknown field: did you mean 'maxRetries'\?/],
+      [{ maxRetries: -1 }, /maxRetries: must be at least 0, got -1$/],
+      [{ maxRetries: 1.5 }, /maxRetries: must be an integer, got 1.5$/],
+      [{ maxRetries: "2" }, /maxRetries: must be an integer, got a string$/],
+      [{ retries: null }, /retries: is an unknown field/],
+      [[], /must be an object, got an array$/],
+      [null, /must be an object, got null$/],
     ];
     for (const [section, problem] of problems) expect(() => readPolicy(section, 2)).toThrow(problem);
   });

@@ -1,4 +1,4 @@
-import { AwakenError, didYouMean, isJsonObject, type JsonValue } from "@awaken/contract";
+import { AwakenError, isJsonObject, type JsonValue, retrySectionSchema, validateSync } from "@awaken/contract";
 
 /** How stubborn an inference is. Durations of 0 switch a wait off. */
 export interface InferencePolicy {
@@ -18,51 +18,37 @@ export interface InferencePolicy {
   readonly maxContinuationRetries: number;
 }
 
-export const DEFAULT_INFERENCE_POLICY: InferencePolicy = Object.freeze({
-  maxRetries: 2,
-  backoffBaseMs: 500,
-  overloadedBackoffBaseMs: 2000,
-  maxStreamRetries: 2,
-  streamIdleTimeoutMs: 60_000,
-  openTimeoutMs: 120_000,
-  maxRetryAfterMs: 60_000,
-  maxContinuationRetries: 2,
-});
-
 export const RETRY_SECTION = "retry";
 
 const SECOND = 1000;
 
-/** What the section may say, by the name that it has there: which field of the policy it is, and in what unit. */
-const FIELDS: { readonly [name: string]: readonly [field: keyof InferencePolicy, unit: number] } = {
-  maxRetries: ["maxRetries", 1],
-  backoffBaseMs: ["backoffBaseMs", 1],
-  overloadedBackoffBaseMs: ["overloadedBackoffBaseMs", 1],
-  maxStreamRetries: ["maxStreamRetries", 1],
-  streamIdleTimeoutSecs: ["streamIdleTimeoutMs", SECOND],
-  openTimeoutSecs: ["openTimeoutMs", SECOND],
-  maxRetryAfterSecs: ["maxRetryAfterMs", SECOND],
-};
-
-const refuse = (problem: string): never => {
-  throw new AwakenError("invalid_plugin_config", `section '${RETRY_SECTION}' is invalid: ${problem}`, {
+function readSection(section: JsonValue) {
+  const read = validateSync(retrySectionSchema, section);
+  if (read.type === "valid") return read.value;
+  throw new AwakenError("invalid_plugin_config", `section '${RETRY_SECTION}' is invalid: ${read.message}`, {
     details: { section: RETRY_SECTION },
   });
-};
+}
+
+const DEFAULTS = readSection({});
+
+/** A field that is null says nothing: agents are stored so. */
+const said = (section: JsonValue): JsonValue =>
+  isJsonObject(section)
+    ? Object.fromEntries(Object.entries(section).filter(([name, value]) => value !== null || !(name in DEFAULTS)))
+    : section;
 
 /** Reads the `retry` section of an agent. What it does not say has its default; it must say nothing unknown. */
 export function readPolicy(section: JsonValue | undefined, maxContinuationRetries: number): InferencePolicy {
-  const policy = { ...DEFAULT_INFERENCE_POLICY, maxContinuationRetries };
-  if (section === undefined) return policy;
-  if (!isJsonObject(section)) return refuse("expected an object");
-  const names = Object.keys(FIELDS);
-  const unknown = Object.keys(section).find((name) => !names.includes(name));
-  if (unknown !== undefined) refuse(`unknown field '${unknown}'${didYouMean(unknown, names) || `; known are ${names.join(", ")}`}`);
-  for (const [name, [field, unit]] of Object.entries(FIELDS)) {
-    const value = section[name] ?? policy[field] / unit;
-    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0)
-      return refuse(`'${name}' must be a whole number that is not negative`);
-    policy[field] = value * unit;
-  }
-  return policy;
+  const read = section === undefined ? DEFAULTS : readSection(said(section));
+  const { streamIdleTimeoutSecs, openTimeoutSecs, maxRetryAfterSecs, ...counts } = read;
+  return {
+    ...counts,
+    streamIdleTimeoutMs: streamIdleTimeoutSecs * SECOND,
+    openTimeoutMs: openTimeoutSecs * SECOND,
+    maxRetryAfterMs: maxRetryAfterSecs * SECOND,
+    maxContinuationRetries,
+  };
 }
+
+export const DEFAULT_INFERENCE_POLICY: InferencePolicy = Object.freeze(readPolicy(undefined, 2));

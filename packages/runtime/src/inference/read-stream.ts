@@ -2,6 +2,7 @@ import type { StreamPart } from "@awaken/contract";
 import { type AbortEar, type AbortSource, abortSource } from "../stream/abort-source.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Late } from "../stream/door.ts";
+import { SilenceWatch, type Speaker } from "../stream/silence-watch.ts";
 import type { OpenedStream } from "./opened-stream.ts";
 
 /** How a stream ended: all of it was said, given up by the caller, silent for too long, or broken. */
@@ -22,6 +23,8 @@ export interface ReadInit {
   /** Where its abort is heard. Default: at the signal. */
   readonly source?: AbortSource | undefined;
   readonly clock: Clock;
+  /** Who looks for silence, for many streams. Default: one of its own. */
+  readonly silence?: SilenceWatch | undefined;
 }
 
 const DRAINED: StreamEnd = { type: "drained", isClosed: true };
@@ -38,23 +41,25 @@ const NOTHING = () => {};
 const NOW = Promise.resolve();
 
 /**
- * Reads a stream to its end. Silence of `idleMs` is a stall, and it begins when the stream is asked for; 0 waits for ever. Costs one ear for the abort and one timer per stream, none
- * per part; when its end is told both are gone. The stream is not released here, unless the taker throws: that is thrown on.
+ * Reads a stream to its end. Silence of `idleMs` is a stall, and it begins when the stream is asked for; 0 waits for ever. Costs one ear for the abort per stream and a place among those
+ * that are watched, nothing per part; when its end is told both are gone. The stream is not released here, unless the taker throws: that is thrown on.
  */
 export const readStream = <T>(init: ReadInit, stream: OpenedStream, idleMs: number, taker: Taker<T>): Promise<T> =>
   new Reading(init, stream, idleMs, taker).run();
 
-class Reading<T> implements AbortEar {
+class Reading<T> implements AbortEar, Speaker {
   readonly #source: AbortSource;
   readonly #clock: Clock;
   readonly #stream: OpenedStream;
-  readonly #idleMs: number;
+  readonly #silence: SilenceWatch;
+  readonly limitMs: number;
+  silentSince: number;
+  isHeard = false;
   readonly #taker: Taker<T>;
   #settle: (given: Late<T>) => void = NOTHING;
   #isOver = false;
   #hasSaidAll = false;
   #closingWaits = CLOSING_WAITS;
-  #lastPartAt: number;
   #stopTimer = NOTHING;
   // Not an async function: this way a part costs half of what an `await` allocates.
   readonly #onStep = (step: IteratorResult<StreamPart, unknown>): void => {
@@ -64,7 +69,7 @@ class Reading<T> implements AbortEar {
         this.#finish(DRAINED);
         return;
       }
-      this.#lastPartAt = this.#clock.now();
+      this.isHeard = true;
       if (this.#taker.take(step.value) && !this.#hasSaidAll) {
         this.#hasSaidAll = true;
         this.#watchClosing();
@@ -75,21 +80,16 @@ class Reading<T> implements AbortEar {
     }
     if (!this.#isOver) this.#next();
   };
-  readonly #onTime = (): void => {
-    const quietMs = this.#clock.now() - this.#lastPartAt;
-    if (this.#hasSaidAll) this.#finishLater(LEFT_OPEN);
-    else if (quietMs >= this.#idleMs) this.#finishLater(STALLED);
-    else this.#watch(this.#idleMs - quietMs);
-  };
   readonly #onFailure = (thrown: unknown) => this.#finish(this.#hasSaidAll ? DRAINED : { type: "broken", thrown });
 
-  constructor({ signal, source, clock }: ReadInit, stream: OpenedStream, idleMs: number, taker: Taker<T>) {
+  constructor({ signal, source, clock, silence }: ReadInit, stream: OpenedStream, idleMs: number, taker: Taker<T>) {
     this.#source = source ?? abortSource(signal);
     this.#clock = clock;
     this.#stream = stream;
-    this.#idleMs = idleMs;
+    this.#silence = silence ?? new SilenceWatch(clock);
+    this.limitMs = idleMs;
+    this.silentSince = stream.askedAt;
     this.#taker = taker;
-    this.#lastPartAt = stream.askedAt;
   }
 
   run(): Promise<T> {
@@ -99,7 +99,7 @@ class Reading<T> implements AbortEar {
         this.aborted();
         return;
       }
-      if (this.#idleMs > 0) this.#watch(this.#idleMs - (this.#clock.now() - this.#lastPartAt));
+      if (this.limitMs > 0) this.#silence.add(this);
       this.#source.hear(this);
       this.#next();
     });
@@ -118,8 +118,8 @@ class Reading<T> implements AbortEar {
     this.#finishLater(ABORTED);
   }
 
-  #watch(ms: number): void {
-    this.#stopTimer = this.#clock.timer(ms, this.#onTime);
+  silent(): void {
+    this.#finishLater(STALLED);
   }
 
   /** Most streams close within a few microtasks: only those that do not get a timer for it. */
@@ -129,14 +129,15 @@ class Reading<T> implements AbortEar {
       this.#closingWaits -= 1;
       if (this.#closingWaits > 0) this.#watchClosing();
       else {
-        this.#stopTimer();
-        this.#watch(CLOSING_MS);
+        this.#silence.remove(this);
+        this.#stopTimer = this.#clock.timer(CLOSING_MS, () => this.#finishLater(LEFT_OPEN));
       }
     });
   }
 
   #release(): void {
     this.#isOver = true;
+    this.#silence.remove(this);
     this.#stopTimer();
     this.#source.unhear(this);
   }

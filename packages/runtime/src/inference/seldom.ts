@@ -4,8 +4,8 @@
  */
 
 export { afterFailure, failureOf } from "./after-failure.ts";
-export { isOverflow, told } from "./failed-answer.ts";
-export { openAgain } from "./open-again.ts";
+export { isOverflow, leavingFailure, told } from "./failed-answer.ts";
+export { openAgain, tooLate } from "./open-again.ts";
 export { recordedTurn } from "./recorded-turn.ts";
 export { refuseMedia } from "./refuse-media.ts";
 export { goOn, truncationPlea } from "./truncation.ts";

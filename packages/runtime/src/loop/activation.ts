@@ -16,7 +16,7 @@ import type { Landing } from "../commit/land.ts";
 import type { OpenEntry, RunLedger } from "../commit/run-ledger.ts";
 import type { Counted } from "../commit/tally.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
-import type { Reading } from "../state/persist.ts";
+import type { Reading } from "../state/decode-value.ts";
 import type { LateProfiles } from "../state/profile.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
@@ -97,8 +97,7 @@ export interface RunHandles {
   /** After a cancel: how long a tool may take to stop by itself. */
   readonly cancelGraceMs: number;
   readonly plans: AgentPlans;
-  /** Default: the run can start none. */
-  readonly children?: Children;
-  /** The same for tasks in the background. */
-  readonly tasks?: (scene: TaskScene) => RunTasks;
+  readonly children: Children;
+  /** Tasks in the background of its thread. */
+  tasks(scene: TaskScene): RunTasks;
 }

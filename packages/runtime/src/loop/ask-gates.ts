@@ -1,11 +1,12 @@
 import type { Validated } from "@awaken/contract";
 import type { HookScene } from "../phase/hook.ts";
 import type { Work } from "../stream/bounds.ts";
+import { allow } from "../tool/allow.ts";
 import { plainVerdict } from "../tool/plain-verdict.ts";
 import { isAnswered, resolveGates } from "../tool/resolve-gates.ts";
 import type { PreparedCall, Tool } from "../tool/tool.ts";
 import { guessToolKind } from "../tool/tool-kind.ts";
-import { allow, type Intercept, type Verdict } from "../tool/verdict.ts";
+import type { Intercept, Verdict } from "../tool/verdict.ts";
 import { admit, answered, refusedByTool } from "./gate-call.ts";
 import { type Gated, inputOf, type LiveCall } from "./live-call.ts";
 import { prepareCall } from "./prepare-call.ts";

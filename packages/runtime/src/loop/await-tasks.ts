@@ -1,9 +1,9 @@
-import type { Termination } from "@awaken/contract";
+import type { Message, Termination } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { crossBoundary } from "./boundary.ts";
 import { commitStep } from "./finish.ts";
-import { readNews } from "./read-news.ts";
+import { readNews, untold } from "./read-news.ts";
 import type { RunContext } from "./run-context.ts";
 
 /** Also what the run begins with may be news: what they say of a task is on record with them. */
@@ -20,15 +20,19 @@ const waitForTasks = (ctx: RunContext): Termination => {
   return { type: "natural-end" };
 };
 
+/** What is thought to be lost may be told in there. Looked at when it is thought so: what comes to wait later was not over. */
+const unread = async ({ landing }: RunContext): Promise<readonly Message[]> => (await landing.waiting()).map(({ message }) => message);
+
 /** What `openTasks` comes to when the thread has some. */
-export async function readTasks(ctx: RunContext, wasAwaiting: boolean, canRead: boolean): Promise<Termination | undefined> {
+export async function readTasks(ctx: RunContext, wasAwaiting: boolean): Promise<Termination | undefined> {
   const { tasks } = ctx;
+  await tasks.ready();
   ctx.landing.lookAgain();
   // Before those of this process, which came later.
-  let isNew = canRead && (await crossBoundary(ctx, "next-step"));
-  const earlier = await tasks.open();
+  let isNew = await crossBoundary(ctx, "next-step");
+  const found = await tasks.open();
+  const earlier = found.length === 0 ? found : untold(found, await unread(ctx));
   if (earlier.length > 0) ctx.inbox.push({ type: "messages", messages: earlier });
-  if (!canRead) return undefined;
   isNew = (await crossBoundary(ctx, "next-step")) || isNew;
   if (!wasAwaiting || isNew || ctx.input.length > 0 || !tasks.hasRunning) return undefined;
   return waitForTasks(ctx);

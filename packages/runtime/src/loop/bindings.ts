@@ -1,7 +1,8 @@
 import { type AgentEvent, errorMessage } from "@awaken/contract";
-import type { Command } from "../phase/command.ts";
+import { type Command, extendCommand } from "../phase/command.ts";
 import type { LiveRun, Plugin } from "../plugin/define-plugin.ts";
 import { sentItem } from "../plugin/sent.ts";
+import type { Late } from "../stream/door.ts";
 import type { Bindings, RunContext } from "./run-context.ts";
 
 /** A listener that fails costs the run nothing but a line in the log. */
@@ -76,8 +77,22 @@ class HeldBindings implements Bindings {
   }
 }
 
-/** Those of the agent that acts. */
-export function bindPlugins(ctx: RunContext): void {
+/** What all of them want, in one. */
+export function together(plugins: readonly Plugin[], ask: (plugin: Plugin) => Command | undefined): Command | undefined {
+  let all: Command | undefined;
+  for (const plugin of plugins) {
+    const one = ask(plugin);
+    all = all === undefined || one === undefined ? (all ?? one) : extendCommand(all, one);
+  }
+  return all;
+}
+
+/** The plugins of the agent that acts: bound first, then told that it does. */
+export function bindPlugins(ctx: RunContext): Late<void> {
+  const { env, agent } = ctx.active.plan;
   ctx.active.bindings ??= new HeldBindings(ctx);
-  ctx.active.bindings.bind(ctx.active.plan.env.binding);
+  ctx.active.bindings.bind(env.binding);
+  const state = ctx.state.snapshot();
+  const change = together(env.activating, (plugin) => plugin.onActivate?.(agent, state));
+  return change === undefined ? undefined : ctx.phases.submit(change);
 }

@@ -178,7 +178,7 @@ describe("background and delivery", () => {
 
   it("core-execution 69: what waits in the thread's queue enters at its boundary, committed first", async () => {
     const queue = [pending(1, userMessage("steer", "p1"), "next-step"), pending(2, userMessage("and then", "p2"), "on-natural-end")];
-    const asked: Boundary[] = [];
+    const asked: (Boundary | undefined)[] = [];
     const { model, result, thread } = await runScripted({
       turns: [toolCall("noop", {}), text("one"), text("two")],
       tools: [noop],

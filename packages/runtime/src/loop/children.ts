@@ -64,11 +64,3 @@ export interface Children {
   /** What all runs below this one wait for. */
   tickets(): Promise<readonly Ticket[]>;
 }
-
-/** For runs that can have none. */
-export const NO_CHILDREN: Children = {
-  run: () => Promise.reject(new Error("this run cannot start others")),
-  find: () => Promise.resolve(undefined),
-  cancel: () => Promise.resolve(),
-  tickets: () => Promise.resolve([]),
-};

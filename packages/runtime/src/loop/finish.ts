@@ -1,10 +1,9 @@
 import {
   type AgentEvent,
   type AgentUsage,
-  AwakenError,
   conclude,
-  type ErrorCode,
   errorMessage,
+  errorTermination,
   type JsonValue,
   type RunId,
   type RunIdentity,
@@ -19,6 +18,8 @@ import {
 } from "@awaken/contract";
 import type { LeavingFailure, ToldPlace } from "../commit/holding.ts";
 import { openTickets } from "../commit/open-tickets.ts";
+import { seldom as commitSeldom } from "../commit/seldom-door.ts";
+import type { Elsewhere } from "../commit/store-failed.ts";
 import type { Tally } from "../commit/tally.ts";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
@@ -26,7 +27,7 @@ import { type Late, whenThere } from "../stream/door.ts";
 import { openChildren } from "./child-calls.ts";
 import { hasOpenCalls } from "./open-calls.ts";
 import type { OutputCheck, RunContext } from "./run-context.ts";
-import type { StepSoFar } from "./step-progress.ts";
+import type { StepSoFar } from "./step-so-far.ts";
 import { cancelTasks } from "./task-news.ts";
 
 export interface LoopResult {
@@ -73,12 +74,6 @@ export interface ToldRun {
 
 /** The run goes on elsewhere, or later. */
 export type Leaving = Pick<LeftRun, "type" | "failure">;
-
-/** The same, and nobody here hears of it: whoever waits is told so, and nothing is written. */
-export interface Elsewhere {
-  readonly type: "elsewhere";
-  readonly termination: Termination;
-}
 
 /** What an activation comes to. */
 export type LoopOutcome = LoopResult | LeftRun;
@@ -168,34 +163,17 @@ async function allTickets(ctx: RunContext): Promise<readonly Ticket[]> {
   }
 }
 
-/** What a store says to an owner that is no longer one: another process has the run, and what this one did last is not on record. */
-const FENCED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  "fence_lost",
-  "illegal_transition",
-  "thread_already_running",
-  "version_conflict",
-]);
+/** What the store failed with, when that is not the end of the run: somebody goes on from its last commit. Whoever has a store has loaded what says so. */
+export const takenBack = (ctx: RunContext, thrown: unknown): Leaving | Elsewhere | undefined =>
+  ctx.wayOut === undefined ? undefined : commitSeldom.here.takenBack(ctx, ctx.wayOut, thrown);
 
-function lostCommit(thrown: unknown): Termination {
-  const { code, message } = AwakenError.is(thrown) ? thrown : new AwakenError("storage_io", errorMessage(thrown));
-  if (FENCED.has(code)) return { type: "error", code: "fence_lost", message: `the run was taken over by somebody else: ${message}` };
-  return { type: "error", code, message: `storage failed: ${message}` };
-}
-
-/** It does not answer, or a newer program has changed its tables: the run is none the worse for it. */
-const STORE_FAILED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["storage_io", "commit_unknown", "storage_too_new"]);
-
-/** What the store failed with, when that is not the end of the run: somebody goes on from its last commit. */
-export function takenBack({ wayOut, signal, identity: { runId } }: RunContext, thrown: unknown): Leaving | Elsewhere | undefined {
-  // Nobody wants it to go on.
-  if (signal.aborted || !AwakenError.is(thrown) || !STORE_FAILED.has(thrown.code)) return undefined;
-  const { code, message } = thrown;
-  const failure: LeavingFailure = { of: "store", code, message, mayPass: true, retryAfterMs: undefined };
-  const taken = wayOut?.takesBack(failure);
-  if (taken === "later") return { type: "left", failure };
-  const who = code === "storage_too_new" ? "a process whose program is as new as the store" : "a process with workers";
-  const why = `storage failed, and ${who} goes on with run '${runId}': ${message}`;
-  return taken === undefined ? undefined : { type: "elsewhere", termination: { type: "error", code, message: why } };
+/** How a run ends whose last commit is not on record, also where what finds that out cannot be loaded. */
+async function lostCommit(thrown: unknown): Promise<Termination> {
+  try {
+    return (await commitSeldom.open()).lostCommit(thrown);
+  } catch {
+    return errorTermination(thrown);
+  }
 }
 
 /** Messages of the last step are delivered when they are on record, and off the record with the end. */
@@ -259,7 +237,7 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
     if (thrown !== ctx.signal.reason) ctx.log.error(`the last commit failed: ${errorMessage(thrown)}`, { runId });
     const taken = takenBack(ctx, thrown);
     if (taken?.type === "left") return { ...taken, runId, threadId };
-    termination = taken?.termination ?? lostCommit(thrown);
+    termination = taken?.termination ?? (await lostCommit(thrown));
     event = runEnd(ctx, termination, tickets);
   }
   tellState(ctx, tellStepEnd(ctx));

@@ -1,5 +1,6 @@
 import { errorMessage, type Termination } from "@awaken/contract";
-import { activateAgent, nextAgent, remoteRefusal, seatAgent, together, unbindPlugins } from "./handoff.ts";
+import { together } from "./bindings.ts";
+import { activateAgent, nextAgent, remoteRefusal, seatAgent, unbindPlugins } from "./handoff.ts";
 import type { RunContext } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
 

@@ -1,9 +1,8 @@
 import { AwakenError } from "@awaken/contract";
-import { type Command, extendCommand } from "../phase/command.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { createProfileAccess } from "../state/profile.ts";
-import { whenThere } from "../stream/door.ts";
+import { type Late, whenThere } from "../stream/door.ts";
 import { frontendTool } from "../tool/frontend-tool.ts";
 import type { ActiveAgent, RunContext } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
@@ -33,36 +32,17 @@ export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
   return { plan, tools, descriptors, toolIds, scene, bindings: undefined };
 }
 
-/** What all of them want, in one. */
-export function together(plugins: readonly Plugin[], ask: (plugin: Plugin) => Command | undefined): Command | undefined {
-  let all: Command | undefined;
-  for (const plugin of plugins) {
-    const one = ask(plugin);
-    all = all === undefined || one === undefined ? (all ?? one) : extendCommand(all, one);
-  }
-  return all;
-}
-
 /** Takes the plugins' hold on the run away, but for those that stay. */
 export function unbindPlugins(ctx: RunContext, staying: readonly Plugin[] = []): void {
   ctx.active.bindings?.release(staying);
 }
 
-/** To be called when the keys of the agent's plugins are there. Undefined when there is nothing to wait for. */
-export function activateAgent(ctx: RunContext): Promise<void> | undefined {
-  const { binding, arounds } = ctx.active.plan.env;
+/** To be called when the keys of the agent's plugins are there. */
+export function activateAgent(ctx: RunContext): Late<void> {
+  const { activating, binding, arounds } = ctx.active.plan.env;
   // With what binds plugins comes what runs work inside of what they put around it.
-  const isHeld = binding.length > 0 || arounds.inference.length > 0 || arounds.tool.length > 0;
-  const bound = isHeld ? whenThere(ctx.seldom.open(), ({ bindPlugins }) => bindPlugins(ctx)) : undefined;
-  return bound instanceof Promise ? bound.then(() => submitActivation(ctx)) : submitActivation(ctx);
-}
-
-function submitActivation(ctx: RunContext): Promise<void> | undefined {
-  const { env, agent } = ctx.active.plan;
-  if (env.activating.length === 0) return undefined;
-  const state = ctx.state.snapshot();
-  const change = together(env.activating, (plugin) => plugin.onActivate?.(agent, state));
-  return change === undefined ? undefined : ctx.phases.submit(change);
+  const isHeld = [activating, binding, arounds.inference, arounds.tool].some(({ length }) => length > 0);
+  return isHeld ? whenThere(ctx.seldom.open(), ({ bindPlugins }) => bindPlugins(ctx)) : undefined;
 }
 
 /** The agent that the state names, when it is another one than the one that acts. */

@@ -1,6 +1,6 @@
-import { type AgentEvent, freezeJson, isStoredEvent, type Log, messageId, NO_USAGE, type ToolMessage } from "@awaken/contract";
-import { effectiveMessages } from "@awaken/contract/store";
+import { type AgentEvent, AwakenError, freezeJson, isStoredEvent, type Log, messageId, NO_USAGE, type ToolMessage } from "@awaken/contract";
 import { RunWriter } from "../commit/run-writer.ts";
+import { seldom as commitSeldom } from "../commit/seldom-door.ts";
 import { Tally } from "../commit/tally.ts";
 import { Transcript } from "../commit/transcript.ts";
 import { command } from "../phase/command.ts";
@@ -12,11 +12,10 @@ import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
 import type { Incoming } from "./accepted-input.ts";
 import type { Activation, RunHandles } from "./activation.ts";
 import { openChildren } from "./child-calls.ts";
-import { NO_CHILDREN } from "./children.ts";
 import { seatAgent } from "./handoff.ts";
 import { lastWords } from "./messages.ts";
 import type { Emitter, RunContext, Teller } from "./run-context.ts";
-import { NO_TASKS, type RunTasks } from "./run-tasks.ts";
+import type { RunTasks } from "./run-tasks.ts";
 import { StepProgress } from "./step-progress.ts";
 import { isSuperseding, supersede } from "./supersede.ts";
 
@@ -37,7 +36,7 @@ function openState(activation: Activation, log: Log): StateStore {
 
 function openTranscript({ history, input }: Activation, given: readonly ToolMessage[]): Transcript {
   const rowOf = (message: ToolMessage, index: number) => ({ seq: history.messageCount + 1 + index, message });
-  const view = given.length === 0 ? history.messages : effectiveMessages([...history.messages, ...given.map(rowOf)]);
+  const view = given.length === 0 ? history.messages : commitSeldom.here.effectiveMessages([...history.messages, ...given.map(rowOf)]);
   const transcript = new Transcript(view);
   for (const message of given) transcript.retract(message);
   for (const message of input) transcript.append(message);
@@ -72,8 +71,10 @@ const without = <T>(all: readonly T[], some: readonly T[]): readonly T[] => all.
 
 /** What is made with the rest at hand comes last. */
 interface Opened extends Omit<RunContext, "tasks"> {
-  tasks: RunTasks;
+  tasks: RunTasks | undefined;
 }
+
+const hasTasks = (ctx: Opened): ctx is Opened & RunContext => ctx.tasks !== undefined;
 
 /** Most runs have none of this and that: an empty list is 32 bytes. */
 const NONE: readonly never[] = Object.freeze([]);
@@ -128,13 +129,14 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     wayOut: handles.wayOut,
     seldom: handles.seldom,
     plans,
-    children: handles.children ?? NO_CHILDREN,
+    children: handles.children,
     leftChildren: children.length === 0 ? children : without(children, openChildren(state)),
-    tasks: NO_TASKS,
+    tasks: undefined,
     tell,
     emit,
     listeners,
   };
-  if (handles.tasks !== undefined) ctx.tasks = handles.tasks(ctx);
-  return ctx;
+  ctx.tasks = handles.tasks(ctx);
+  if (hasTasks(ctx)) return ctx;
+  throw new AwakenError("internal", "a run without tasks");
 }

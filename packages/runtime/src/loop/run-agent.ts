@@ -1,5 +1,6 @@
 import { type AgentEvent, AwakenError, type BackendResult, type RunId, statusLabel, type ToolCallId } from "@awaken/contract";
 import { CHILD_RUN } from "../commit/tickets.ts";
+import { countBelow } from "../commit/used-below.ts";
 import type { ChildRequest, ChildResult, RunAgent } from "../tool/child-result.ts";
 import { tellEnd } from "./child-end.ts";
 import { childStream } from "./child-stream.ts";
@@ -88,11 +89,12 @@ export function agentRunner(ctx: RunContext, live: LiveCall, { signal, idempoten
     const key = keys.next(request);
     const toolCallId: ToolCallId = call.id;
     const stream = childStream(ctx, call, request);
-    let counts: ((end: ChildEnd) => void) | undefined;
+    let isBegun = false;
     const end = await ctx.children.run({
       ...{ agentId, input, state, policy, key, toolCallId, traceParent, signal, isFirst },
       begun: (child) => {
-        counts = ctx.tally.begunBelow();
+        isBegun = true;
+        ctx.tally.begunBelow();
         ctx.emit({ type: "child-start", ...child });
       },
       hear: stream === undefined ? undefined : (event) => stream.hear(event),
@@ -103,7 +105,8 @@ export function agentRunner(ctx: RunContext, live: LiveCall, { signal, idempoten
       },
     });
     // One that was not begun here was begun by an earlier attempt.
-    (counts ?? ctx.tally.begunBelow())(end);
+    if (!isBegun) ctx.tally.begunBelow();
+    countBelow(ctx.tally, end);
     tellEnd(ctx, end);
     stream?.end(end.result);
     const result: ChildResult = stream === undefined ? childResult(end) : { ...childResult(end), streamed: stream.text };

@@ -8,6 +8,7 @@ import {
   messageId,
   type Termination,
 } from "@awaken/contract";
+import type { Elsewhere } from "../commit/store-failed.ts";
 import { command } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
 import type { Prompt } from "../prompt/assemble.ts";
@@ -19,7 +20,7 @@ import { acceptedInput } from "./accepted-input.ts";
 import { crossBoundary } from "./boundary.ts";
 import { waitingReason } from "./child-calls.ts";
 import { dropEarly, tellDecisions } from "./decisions/early-decisions.ts";
-import { attempt, commitStep, type Elsewhere, finish, type Leaving, type LoopOutcome, takenBack } from "./finish.ts";
+import { attempt, commitStep, finish, type Leaving, type LoopOutcome, takenBack } from "./finish.ts";
 import { activateAgent, nextAgent, unbindPlugins } from "./handoff.ts";
 import { hasNext, hasSuspended } from "./open-calls.ts";
 import { judgeOutput } from "./output.ts";
@@ -231,7 +232,7 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   for (const event of accepted) ctx.tell(event);
   if (ctx.leftChildren.length > 0) await ctx.children.cancel(ctx.leftChildren);
   const activating = activateAgent(ctx);
-  if (activating !== undefined) await activating;
+  if (activating instanceof Promise) await activating;
   if (ctx.seed !== undefined) ctx.state.seed(ctx.seed);
   const open = finishOpenCalls(ctx);
   const ended = open === undefined ? undefined : await open;

@@ -1,12 +1,4 @@
-import {
-  type AgentEvent,
-  AwakenError,
-  type JsonObject,
-  type Message,
-  type RunId,
-  type RunIdentity,
-  type TaskEvent,
-} from "@awaken/contract";
+import type { AgentEvent, JsonObject, Message, RunId, RunIdentity, TaskEvent } from "@awaken/contract";
 import type { InboxItem } from "../plugin/inbox.ts";
 import type { StateStore } from "../state/store.ts";
 import type { Late } from "../stream/door.ts";
@@ -63,29 +55,3 @@ export interface RunTasks {
   /** Tells all that the run has started to stop, and lets it start nothing more. Never rejects. */
   cancel(): Promise<void>;
 }
-
-const refuse = (): never => {
-  throw new AwakenError("task_refused", "this run cannot start tasks");
-};
-
-const REFUSED: CallVerbs = {
-  tasks: {
-    ...{ spawn: refuse, spawnAgent: refuse, send: refuse, settled: refuse, get: refuse, list: refuse },
-    ...{ cancel: refuse, cancelTree: refuse, cancelAll: refuse, cancelRun: refuse },
-  },
-  sendMessage: refuse,
-};
-
-/** For runs that can have none. */
-export const NO_TASKS: RunTasks = {
-  hasAny: false,
-  hasRunning: false,
-  ready: () => undefined,
-  open: () => Promise.resolve([]),
-  read: () => {},
-  childOf: () => undefined,
-  forCall: () => REFUSED,
-  hasOutbox: false,
-  deliver: () => Promise.resolve(),
-  cancel: () => Promise.resolve(),
-};

@@ -1,6 +1,5 @@
 import { type AgentEvent, freezeJson, type MessageId } from "@awaken/contract";
 import type { Collector } from "../inference/collector.ts";
-import type { TurnPart } from "../inference/turn-part.ts";
 
 export type StepStart = Extract<AgentEvent, { type: "step-start" }>;
 /** Facts of a step that come while its answer streams. */
@@ -9,41 +8,32 @@ export type StreamFact = Extract<AgentEvent, { type: "stream-reset" | "tool-call
 /** What a call tells of itself while it runs. */
 export type CallReport = Extract<AgentEvent, { type: "activity-snapshot" }>;
 
-/** A step that is not on record, as far as it came. */
-export interface StepSoFar {
-  readonly start: StepStart;
-  readonly facts: readonly StreamFact[];
-  readonly parts: readonly TurnPart[];
-}
-
-const NOTHING: readonly never[] = Object.freeze([]);
-
 /**
- * Where the current step stands, for whoever comes in the middle of it. It is read from what the step has anyway; what is kept for that is how far calls
+ * Where the current step stands, for whoever comes in the middle of it (`step-so-far.ts`). It is read from what the step has anyway; what is kept for that is how far calls
  * said that they are, where they say so.
  */
 export class StepProgress {
   /** The number of the step; 0 before the first of this activation. */
   step = 0;
-  #messageId: MessageId | undefined;
-  #agentId = "";
-  #facts: StreamFact[] | undefined;
-  #turn: Collector | undefined;
+  messageId: MessageId | undefined;
+  agentId = "";
+  facts: StreamFact[] | undefined;
+  turn: Collector | undefined;
   /** The last of each kind of each call. */
   #reports: Map<string, CallReport> | undefined;
 
   begin({ step, messageId, agentId }: StepStart): void {
     this.step = step;
-    this.#messageId = messageId;
-    this.#agentId = agentId;
-    this.#facts = undefined;
-    this.#turn = undefined;
+    this.messageId = messageId;
+    this.agentId = agentId;
+    this.facts = undefined;
+    this.turn = undefined;
     this.#reports = undefined;
   }
 
   note(fact: StreamFact): void {
-    this.#facts ??= [];
-    this.#facts.push(fact);
+    this.facts ??= [];
+    this.facts.push(fact);
   }
 
   report(event: CallReport): void {
@@ -58,14 +48,6 @@ export class StepProgress {
   }
 
   follow(turn: Collector): void {
-    this.#turn = turn;
-  }
-
-  get current(): StepSoFar | undefined {
-    const { step } = this;
-    const messageId = this.#messageId;
-    if (messageId === undefined) return undefined;
-    const start: StepStart = { type: "step-start", step, messageId, agentId: this.#agentId };
-    return { start, facts: this.#facts ?? NOTHING, parts: this.#turn?.parts ?? NOTHING };
+    this.turn = turn;
   }
 }

@@ -3,14 +3,13 @@ import {
   type AssistantContent,
   errorMessage,
   freezeJson,
-  INFERENCE_FAILURES,
   type InferenceRequest,
   type MessageId,
   type Turn,
 } from "@awaken/contract";
-import type { LeavingFailure } from "../commit/holding.ts";
 import type { Collector } from "../inference/collector.ts";
 import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
+import { seldom as inferenceSeldom } from "../inference/seldom-door.ts";
 import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import { childController, onAbort } from "../stream/abort.ts";
@@ -132,6 +131,10 @@ class StepInference implements InferenceRun {
     return this.#ctx.clock;
   }
 
+  get silence(): InferenceRun["silence"] {
+    return this.#ctx.bounds.silence;
+  }
+
   get ids(): InferenceRun["ids"] {
     return this.#ctx.ids;
   }
@@ -212,16 +215,11 @@ function count(ctx: RunContext, turn: Turn): void {
   ctx.emit({ type: "inference-end", provider, model, usage, durationMs, finishReason, ...window });
 }
 
+/** Whatever failed has loaded what says so. */
 function failed(turn: Turn): StepOutcome | undefined {
   if (turn.stopReason !== "error") return undefined;
-  const { code, message } = failureOf(turn);
+  const { code, message } = inferenceSeldom.here.leavingFailure(turn);
   return { type: "ended", termination: { type: "error", message, code } };
-}
-
-function failureOf({ failure }: Extract<Turn, { stopReason: "error" }>): LeavingFailure {
-  const { type, message, retryAfterMs } = failure;
-  const mayPass = type !== "cancelled" && INFERENCE_FAILURES[type] !== "permanent";
-  return { of: "model", code: `inference_${type.replaceAll("-", "_")}`, message, mayPass, retryAfterMs };
 }
 
 /** The answer was cut off because the run is to leave, or it failed and is tried again later. */
@@ -229,7 +227,7 @@ function leaves({ wayOut, signal }: RunContext, { turn, isAborted }: Inferred): 
   if (wayOut === undefined || signal.aborted) return undefined;
   if (isAborted) return { type: "left", failure: undefined };
   if (turn.stopReason !== "error") return undefined;
-  const failure = failureOf(turn);
+  const failure = inferenceSeldom.here.leavingFailure(turn);
   return wayOut.takesBack(failure) === "later" ? { type: "left", failure } : undefined;
 }
 

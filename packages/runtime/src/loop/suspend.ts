@@ -1,6 +1,7 @@
 import type { Termination } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
+import { readTasks } from "./await-tasks.ts";
 import { crossBoundary } from "./boundary.ts";
 import { waitingReason } from "./child-calls.ts";
 import { replayDecided } from "./decisions/replay-decided.ts";
@@ -32,7 +33,7 @@ export async function suspend(ctx: RunContext): Promise<Termination | undefined>
     }
   }
   ctx.state.commit(command().update(runLifecycle, { type: "set-running", at: ctx.clock.now() }));
-  // The step is over with its calls: what was said behind the tickets is read with their results.
-  await crossBoundary(ctx, "next-step");
+  // The step is over with its calls: what was said behind the tickets is read with their results, and what became of tasks.
+  await (ctx.tasks.hasAny ? readTasks(ctx, false) : crossBoundary(ctx, "next-step"));
   return undefined;
 }

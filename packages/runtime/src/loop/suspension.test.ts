@@ -7,9 +7,10 @@ import { Queue } from "../stream/queue.ts";
 import { decide, lifecycleTypes, runScripted } from "../testing/run-scripted.ts";
 import { text, toolCall, toolCalls } from "../testing/script.ts";
 import type { ThreadLog } from "../testing/thread-log.ts";
+import { allow } from "../tool/allow.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { wait } from "../tool/reply.ts";
-import { allow, ask, block } from "../tool/verdict.ts";
+import { ask, block } from "../tool/verdict.ts";
 import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 
 interface Payment {

@@ -7,7 +7,7 @@ export const isNews = ({ message }: { readonly message: Message }): boolean => m
 
 /**
  * Before the first step: what came to the thread's tasks meanwhile is read. A run that was woken for nothing waits on, and gives the
- * termination that it has so.
+ * termination that it has so. One that cannot read yet does so when its calls are over (`suspend.ts`).
  */
 export function openTasks(ctx: RunContext, wasAwaiting: boolean, canRead: boolean): Late<Termination | undefined> {
   return ctx.tasks.hasAny || ctx.tasks.hasOutbox ? lookAfterTasks(ctx, wasAwaiting, canRead) : undefined;
@@ -19,8 +19,9 @@ async function lookAfterTasks(ctx: RunContext, wasAwaiting: boolean, canRead: bo
   if (ready instanceof Promise) await ready;
   // What the run before could not deliver.
   if (tasks.hasOutbox) await tasks.deliver();
-  if (!tasks.hasAny) return undefined;
-  return (await ctx.seldom.open()).readTasks(ctx, wasAwaiting, canRead);
+  // What became of tasks is found out by a run that can read it: found before, it would be told, and its task still be at work.
+  if (!tasks.hasAny || !canRead) return undefined;
+  return (await ctx.seldom.open()).readTasks(ctx, wasAwaiting);
 }
 
 const isLost = (reason: unknown): boolean => AwakenError.is(reason) && reason.code === "fence_lost";

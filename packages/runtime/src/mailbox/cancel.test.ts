@@ -1,4 +1,4 @@
-import { messageId, messageText, runId, threadId } from "@awaken/contract";
+import { dispatchId, messageId, messageText, runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -134,5 +134,90 @@ describe.each(STORES)("a barrier in front of a run's message, on %s", (_, make) 
     await using worker = open(store, [text("done")], { workers: true });
     expect(await worker.wait("r")).toMatchObject({ status: "done", text: "done" });
     expect(await said(store)).toEqual(["now this", "done"]);
+  });
+
+  test("server-and-durability 52: waits for nobody who is over: what was for him is moved behind it", async () => {
+    await using store = make();
+    await using runtime = open(store, []);
+    await store.pending.append(T, [
+      {
+        message: { id: messageId("late"), role: "user", content: [{ type: "text", text: "late" }] },
+        deliveryMode: { boundary: "next-step", targetRunId: runId("gone"), fallbackToNewRun: false },
+      },
+    ]);
+    await barrier(runtime, "first of all");
+    await runtime.start({ thread: "t", runId: "r", input: "then this" });
+    await using worker = open(store, [text("one"), text("two"), text("three")], { workers: true });
+    expect(await worker.wait("r", { timeoutMs: 10_000 })).toMatchObject({ status: "done" });
+    expect((await said(store)).filter((each) => each.includes(" "))).toEqual(["first of all", "then this"]);
+    expect((await store.pending.load(T)).entries.map(({ pendingId }) => pendingId)).toEqual(["late"]);
+  });
+
+  test("server-and-durability 52: does so too when it is its own run's", async () => {
+    await using store = make();
+    await using runtime = open(store, []);
+    await store.pending.append(T, [
+      {
+        message: { id: messageId("late"), role: "user", content: [{ type: "text", text: "late" }] },
+        deliveryMode: { boundary: "next-step", targetRunId: runId("gone"), fallbackToNewRun: false },
+      },
+    ]);
+    await runtime.start({ thread: "t", runId: "r", input: "mine" });
+    const [own] = (await runtime.pending.list("t")).entries.filter(({ pendingId }) => pendingId !== "late");
+    await runtime.pending.edit("t", own?.pendingId ?? "", { revision: 1, deliveryMode: { barrier: true } });
+    await using worker = open(store, [text("done")], { workers: true });
+    expect(await worker.wait("r", { timeoutMs: 10_000 })).toMatchObject({ status: "done", text: "done" });
+    expect(await said(store)).toEqual(["mine", "done"]);
+  });
+});
+
+describe.each(STORES)("a barrier behind what a run was promised for, on %s", (_, make) => {
+  test("server-and-durability 52: waits until that run has read it, also when somebody hurries past", async () => {
+    await using store = make();
+    await using runtime = open(store, []);
+    const promised = { boundary: "new-run", targetRunId: runId("p"), fallbackToNewRun: false } as const;
+    await store.pending.append(T, [
+      { message: { id: messageId("m"), role: "user", content: [{ type: "text", text: "for the promised" }] }, deliveryMode: promised },
+    ]);
+    await store.dispatches.enqueue({ dispatchId: dispatchId("p"), threadId: T, runId: runId("p"), dedupeKey: "moved:p" });
+    await runtime.start({ thread: "t", runId: "r", input: "in a hurry", priority: 0 });
+    const [own] = (await runtime.pending.list("t")).entries.filter(({ pendingId }) => pendingId !== "m");
+    await runtime.pending.edit("t", own?.pendingId ?? "", { revision: 1, deliveryMode: { barrier: true } });
+    await using worker = open(store, [text("one"), text("two")], { workers: true });
+    expect(await worker.wait("p", { timeoutMs: 10_000 })).toMatchObject({ status: "done" });
+    expect(await said(store)).toEqual(["for the promised", "one"]);
+  });
+});
+
+describe.each(STORES)("a message for a run that waited, and was deleted with its thread, on %s", (_, make) => {
+  test("has a run of its own", async () => {
+    await using store = make();
+    await store.pending.append(T, [
+      {
+        message: { id: messageId("m"), role: "user", content: [{ type: "text", text: "go on" }] },
+        deliveryMode: { boundary: "resume-input", targetRunId: runId("gone"), fallbackToNewRun: false },
+      },
+    ]);
+    await store.dispatches.enqueue({ dispatchId: dispatchId("d"), threadId: T, runId: runId("gone"), dedupeKey: "resume:gone" });
+    await using _worker = open(store, [text("done")], { workers: true });
+    await expect.poll(() => said(store)).toEqual(["go on", "done"]);
+    expect(await store.runs.load(runId("gone"))).toBeUndefined();
+    await expect.poll(async () => store.dispatches.countByStatus()).toMatchObject({ queued: 0, claimed: 0, "dead-letter": 0 });
+  });
+});
+
+describe.each(STORES)("a message for whoever goes on next, on %s", (_, make) => {
+  test("is not read by a run that was promised for another one, which comes under its id", async () => {
+    await using store = make();
+    await using runtime = open(store, []);
+    const deliveryMode = { boundary: "resume-input", fallbackToNewRun: false } as const;
+    await store.pending.append(T, [
+      { message: { id: messageId("m"), role: "user", content: [{ type: "text", text: "go on" }] }, deliveryMode },
+    ]);
+    const sent = await runtime.send("t", "hello", { mode: "queue" });
+    await using worker = open(store, [text("done")], { workers: true });
+    expect(await worker.wait(sent.runId ?? "", { timeoutMs: 3_000 })).toMatchObject({ status: "done", text: "done" });
+    expect(await said(store)).toEqual(["hello", "done"]);
+    expect((await store.pending.load(T)).entries.map(({ pendingId }) => pendingId)).toEqual(["m"]);
   });
 });

@@ -1,6 +1,7 @@
 import {
   AwakenError,
   dispatchId,
+  errorMessage,
   type RunId,
   type RunRecord,
   runId,
@@ -13,12 +14,13 @@ import type { DispatchRecord, NewWish, QueuedDispatch, WishRecord } from "@awake
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { endOrder } from "../loop/resume-order.ts";
 import { isNews } from "../loop/task-news.ts";
+import type { ActiveRun } from "../run/active-runs.ts";
 import { beginRun } from "../run/begin-run.ts";
 import { RunBell } from "../run/run-bell.ts";
 import { within } from "../stream/within.ts";
 import { endRecord } from "./end-record.ts";
 import { giveHint, inOne } from "./in-one.ts";
-import { lookAfter } from "./left-behind.ts";
+import { callUp, lookAfter } from "./left-behind.ts";
 import type { Tenant } from "./tenant.ts";
 
 const isTakenElsewhere = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "thread_already_running";
@@ -53,6 +55,7 @@ async function cancelQueued(tenant: Tenant, run: RunRecord): Promise<boolean> {
     }
     await ports.commit(ended);
     await lookAfter(tenant, ports, run.threadId);
+    await callUp(tenant, ports, run.threadId, run.runId);
     return true;
   });
   if (isCancelled) tenant.watchers.ended(ended.run);
@@ -81,6 +84,7 @@ const cancelUnbegun = (tenant: Tenant, { dispatchId: id, threadId: thread, runId
       if (targetRunId === run) await ports.pending.retract(thread, pendingId, revision);
     }
     await lookAfter(tenant, ports, thread);
+    await callUp(tenant, ports, thread, run);
     return true;
   });
 
@@ -132,12 +136,22 @@ async function cancelRun(tenant: Tenant, run: RunRecord): Promise<boolean> {
       const { run: active, begun } = beginRun(tenant.parts, endOrder(run));
       active.cancel();
       await begun;
+      void callUpBehind(tenant, active);
       return true;
     } catch (thrown) {
       if (!isTakenElsewhere(thrown)) throw thrown;
     }
   }
   return wish(tenant, [{ type: "cancel", wishId: tenant.ids(), threadId: run.threadId, runId: run.runId }]).then(() => true, ifOver);
+}
+
+/** When it has left. Never rejects: what is not called up begins at its time. */
+async function callUpBehind(tenant: Tenant, { released, threadId: thread, runId: id }: ActiveRun): Promise<void> {
+  await released;
+  if (tenant.parts.closing.aborted || (await queuedOn(tenant, thread).catch(() => [])).length === 0) return;
+  await inOne(tenant, "call up dispatches", (ports) => callUp(tenant, ports, thread, id)).catch((thrown: unknown) => {
+    tenant.log.warn(`what waits behind a run that was cancelled begins at its time: ${errorMessage(thrown)}`, { runId: id });
+  });
 }
 
 /** False when there is none. */
@@ -161,9 +175,11 @@ export async function endElsewhere(tenant: Tenant, id: string, timeoutMs: number
   }
 }
 
-/** It has ended meanwhile: there is none to be told. */
+const OVER: ReadonlySet<string> = new Set(["illegal_transition", "run_not_found"]);
+
+/** It has ended, or was deleted, meanwhile: there is none to be told. */
 function ifOver(thrown: unknown): false {
-  if (AwakenError.is(thrown) && thrown.code === "illegal_transition") return false;
+  if (AwakenError.is(thrown) && OVER.has(thrown.code)) return false;
   throw thrown;
 }
 

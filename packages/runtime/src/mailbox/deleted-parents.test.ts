@@ -106,34 +106,61 @@ describe.each(STORES)("a thread that is deleted, on %s", (_, make) => {
 
   test.each(["agent", "code"])("does not come back for news of %s that was at work in its background", async (kind) => {
     await using store = make();
-    const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const work = async () => {
-      began.resolve();
-      await end.promise;
-      return "found";
-    };
-    const hire = defineTool({
-      ...{ id: "hire", description: "", input: z.object({}) },
-      execute: async (_input, { tasks }) => {
-        await (kind === "agent" ? tasks.spawnAgent({ agent: "clerk", input: "go" }) : tasks.spawn({ name: "work" }, work));
-        return "hired";
-      },
-    });
-    const pay = defineTool({ id: "pay", description: "", input: z.object({}), execute: work });
-    const { runtime, models } = team(
-      { lead: { turns: asking("hire"), spec: { tools: ["hire"] } }, clerk: { turns: asking("pay"), spec: { tools: ["pay"] } } },
-      { tools: [hire, pay], store },
-    );
-    await using lead = runtime;
-    const { runId: root } = await lead.start({ agent: "lead", thread: T, input: "go" });
-    await began.promise;
-    await until(async () => ((await store.runs.load(root))?.status === "waiting" ? true : undefined));
+    const { lead, models, root, end } = await hiring(store, kind);
     await store.threads.delete(T, "detach");
     const asked = models["lead"]?.requests.length;
-    end.resolve();
+    end();
     await untilOver(store);
     if (kind === "code") await new Promise((resolve) => setTimeout(resolve, 100));
     await expectNothing(store);
     expect(models["lead"]?.requests.length).toBe(asked);
+    expect(await store.runs.load(root)).toBeUndefined();
+    await lead.close();
   });
+
+  test.each(["agent", "code"])(
+    "and is made again is another one: it hears nothing of %s that was at work in its background before",
+    async (kind) => {
+      await using store = make();
+      const { lead, root, end } = await hiring(store, kind);
+      await store.threads.delete(T, "detach");
+      expect(await lead.run({ agent: "clerk", thread: T, input: "stop" })).toMatchObject({ status: "done" });
+      end();
+      await untilOver(store);
+      if (kind === "code") await new Promise((resolve) => setTimeout(resolve, 100));
+      expect((await store.dispatches.listAll({ statuses: ["queued", "claimed", "dead-letter"] })).items).toEqual([]);
+      expect((await store.pending.load(T)).entries).toEqual([]);
+      const { items } = await store.messages.list(T, { visibility: "all" });
+      expect(items.filter(({ message }) => message.metadata?.task !== undefined)).toEqual([]);
+      expect(await store.runs.load(root)).toBeUndefined();
+      await lead.close();
+    },
+  );
 });
+
+/** A lead waits for what it has hired, which is at work until `end`. */
+async function hiring(store: QueueStore, kind: string) {
+  const [began, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const work = async () => {
+    began.resolve();
+    await ended.promise;
+    return "found";
+  };
+  const hire = defineTool({
+    ...{ id: "hire", description: "", input: z.object({}) },
+    execute: async (_input, { tasks }) => {
+      await (kind === "agent" ? tasks.spawnAgent({ agent: "clerk", input: "go" }) : tasks.spawn({ name: "work" }, work));
+      return "hired";
+    },
+  });
+  const pay = defineTool({ id: "pay", description: "", input: z.object({}), execute: work });
+  const clerk = always(({ role, text: said }) => (role === "tool" || said === "stop" ? text(said) : toolCall("pay", {}, { id: "c1" })));
+  const { runtime: lead, models } = team(
+    { lead: { turns: asking("hire"), spec: { tools: ["hire"] } }, clerk: { turns: clerk, spec: { tools: ["pay"] } } },
+    { tools: [hire, pay], store },
+  );
+  const { runId: root } = await lead.start({ agent: "lead", thread: T, input: "go" });
+  await began.promise;
+  await until(async () => ((await store.runs.load(root))?.status === "waiting" ? true : undefined));
+  return { lead, models, root, end: () => ended.resolve() };
+}

@@ -13,7 +13,7 @@ import { batchesOf } from "./open-wishes.ts";
 import { type DispatchPlan, lookAgain, type PlanScene, planDispatch } from "./plan-dispatch.ts";
 import { isRefusal } from "./refusals.ts";
 import { settleFailure } from "./settle-failure.ts";
-import { BLOCKED_MS, dropMessages, endUnbegun, moveMessages, passOn, settleNothing, voidBarrier } from "./settle-plan.ts";
+import { BLOCKED_MS, dropMessages, endUnbegun, moveAside, moveMessages, passOn, settleNothing, voidBarrier } from "./settle-plan.ts";
 
 /** Never rejects. */
 export async function executeDispatch(executor: Executor, claim: Claim, askedAt: number): Promise<Fate> {
@@ -57,6 +57,9 @@ async function followPlan(executor: Executor, { dispatch: claimed, records: foun
       else if (plan.type === "blocked") await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), BLOCKED_MS));
       else if (plan.type === "void-barrier") {
         await voidBarrier(executor, plan.barrier);
+        continue;
+      } else if (plan.type === "void-front") {
+        await moveAside(executor, claimed.threadId, plan.messages);
         continue;
       } else await settleFailure(executor, claimed, { type: "dead-letter", error: plan.error });
       return "settled";

@@ -9,6 +9,7 @@ import {
   type EventCursor,
   type Fence,
   type PendingConsumption,
+  type PendingQueue,
   type PendingRecord,
   selectPending,
   type ThreadCommit,
@@ -262,12 +263,13 @@ export class Hold implements Holding, Lease {
     return this.#hasMail;
   }
 
-  async waiting(at: Boundary): Promise<readonly PendingRecord[]> {
+  async waiting(at?: Boundary): Promise<readonly PendingRecord[]> {
     const run = this.#run;
+    if (at === undefined) return run === undefined ? NOTHING : (await this.#queue(run)).entries;
     if (!this.#hasMail || run === undefined) return NOTHING;
     this.#hasMail = false;
     try {
-      const { entries } = await this.#init.ask("load pending messages", this.tenant.pending.load(run.threadId));
+      const { entries } = await this.#queue(run);
       const entering = selectPending(entries, at, run.runId);
       this.#hasMail = entries.some(({ deliveryMode: { boundary, targetRunId } }) => boundary !== "new-run" || targetRunId === run.runId);
       return entering;
@@ -276,6 +278,10 @@ export class Hold implements Holding, Lease {
       this.#init.log.warn(`pending messages could not be read: ${errorMessage(thrown)}`, { runId: run.runId });
       return NOTHING;
     }
+  }
+
+  #queue({ threadId }: ActiveRun): Promise<PendingQueue> {
+    return this.#init.ask("load pending messages", this.tenant.pending.load(threadId));
   }
 
   /** Messages may wait for the run: it looks at its next boundary. */

@@ -73,6 +73,42 @@ describe.each(STORES)("runs of a thread that had to wait for one in front of the
     expect(await store.dispatches.countByStatus()).toMatchObject({ queued: 0, claimed: 0, "dead-letter": 0 });
   });
 
+  test("begin when that one is cancelled, also when nobody comes", async () => {
+    const clock = fakeClock(1_000);
+    await using store = make(clock.now);
+    await using talker = open(store, [], clock, [], false);
+    const first = await talker.start({ agent: "default", thread: "t", input: "first" });
+    const second = await talker.start({ agent: "default", thread: "t", input: "second" });
+    const third = await talker.start({ agent: "default", thread: "t", input: "third" });
+    await using worker = open(failingFor(store, first.runId), [text("2"), text("3")], clock);
+    for (const run of [first, second, third])
+      await expect.poll(async () => (await dispatchOf(store, run.runId))?.availableAt).toBeGreaterThan(clock.now());
+    await talker.cancel(first.runId);
+    const ended = await whileTimePasses(clock, Promise.all([second, third].map(({ runId }) => worker.wait(runId))));
+    expect(ended.map(({ status }) => status)).toEqual(["done", "done"]);
+    expect(await said(store)).toEqual(["second", "third"]);
+  });
+
+  test("begin when that one, which had begun and was to be tried again, is cancelled, also when nobody comes", async () => {
+    const clock = fakeClock(1_000);
+    await using store = make(clock.now);
+    await using talker = open(store, [], clock, [], false);
+    const first = await talker.start({ agent: "default", thread: "t", input: "first" });
+    const second = await talker.start({ agent: "default", thread: "t", input: "second" });
+    let commits = 0;
+    const commit: QueueStore["commit"] = (asked) => {
+      if (asked.runId === first.runId && asked.run?.status === "done" && ++commits < 2) return Promise.reject(DOWN);
+      return store.commit(asked);
+    };
+    await using worker = open({ ...store, commit }, [text("1"), text("2")], clock);
+    await expect.poll(async () => (await store.runs.load(first.runId))?.status).toBe("running");
+    for (const run of [first, second])
+      await expect.poll(async () => (await dispatchOf(store, run.runId))?.availableAt).toBeGreaterThan(clock.now());
+    await talker.cancel(first.runId);
+    expect(await whileTimePasses(clock, worker.wait(second.runId))).toMatchObject({ status: "done", text: "2" });
+    expect(await store.runs.load(first.runId)).toMatchObject({ outcome: { termination: { type: "cancelled" } } });
+  });
+
   test("keep their places behind one that is tried again, whoever comes", async () => {
     const clock = fakeClock(1_000);
     await using store = make(clock.now);

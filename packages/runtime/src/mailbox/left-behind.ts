@@ -1,4 +1,4 @@
-import { AwakenError, dispatchId, type RunRecord, runId, type ThreadId } from "@awaken/contract";
+import { AwakenError, dispatchId, type RunId, type RunRecord, runId, type ThreadId } from "@awaken/contract";
 import { type PendingRecord, selectPending } from "@awaken/contract/store";
 import { isNews } from "../loop/task-news.ts";
 import { inOne, type Ports } from "./in-one.ts";
@@ -55,4 +55,23 @@ export async function wakeWaiting({ ids, maxAttempts }: Tenant, ports: Ports, th
 export async function lookAfter(tenant: Tenant, ports: Ports, thread: ThreadId): Promise<void> {
   await wakeWaiting(tenant, ports, thread);
   await queueLeft(tenant, ports, thread, (entry) => !isNews(entry));
+}
+
+/**
+ * What had to wait for a run that was in front of it, and is gone, need not wait for its time: it is due, and so is what is left of that run
+ * in the queue. What failed itself waits, and what stands behind it.
+ */
+export async function callUp({ holdInit }: Tenant, { dispatches }: Ports, thread: ThreadId, gone: RunId): Promise<void> {
+  const { consumer, leaseMs } = holdInit;
+  for (const row of await dispatches.list(thread, { statuses: ["queued"] })) {
+    if (row.status !== "queued") continue;
+    if (row.isPutBack !== true && row.runId !== gone) {
+      if (row.attemptCount > 0) return;
+      continue;
+    }
+    const claim = await dispatches.claimDispatch(row.dispatchId, { consumer, leaseMs });
+    // Somebody is at work on the thread, or it was interrupted.
+    if (claim === undefined) return;
+    await dispatches.release(claim.dispatch);
+  }
 }

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { seldom as inferenceSeldom } from "../inference/seldom-door.ts";
-import { discovery } from "../registry/remote-agents-door.ts";
+import { seldom as registrySeldom } from "../registry/seldom-door.ts";
 import { seldom } from "../run/seldom-door.ts";
 import { Door } from "../stream/door.ts";
 import { loadAll } from "./load-all.ts";
@@ -42,7 +42,7 @@ describe("what a process with workers loads", () => {
     const tried = vi.spyOn(inferenceSeldom, "open").mockImplementation(() => Promise.reject(new Error("too many open files")));
     await loadAll(new AbortController().signal);
     expect(tried).toHaveBeenCalledOnce();
-    expect(discovery.room).toHaveProperty("discoverAgents");
+    expect(registrySeldom.room).toHaveProperty("discoverAgents");
   });
 
   it("nothing more when it is closed meanwhile", async () => {

@@ -7,10 +7,11 @@ import { seldom as inferenceSeldom } from "../inference/seldom-door.ts";
 import { whole } from "../phase/whole-door.ts";
 import { opening } from "../plugin/plugins-to-open.ts";
 import { fitting } from "../prompt/fitting-door.ts";
-import { discovery } from "../registry/remote-agents-door.ts";
+import { seldom as registrySeldom } from "../registry/seldom-door.ts";
 import { following } from "../relay/relay-door.ts";
 import { moreRoom } from "../run/more-door.ts";
 import { seldom } from "../run/seldom-door.ts";
+import { schemas } from "../state/late-schema.ts";
 import { profiles } from "../state/profiles-door.ts";
 import type { Door } from "../stream/door.ts";
 import { seldom as toolSeldom } from "../tool/seldom-door.ts";
@@ -18,7 +19,7 @@ import { seldom as toolSeldom } from "../tool/seldom-door.ts";
 /** Every door but the one that this stands behind; first what a run needs when something failed. */
 const DOORS: readonly Door<unknown>[] = [
   ...[inferenceSeldom, seldom, commitSeldom, whole, moreRoom, following, pools, toolSeldom],
-  ...[builtinSeldom, threads, toolWork, fitting, discovery, profiles, opening],
+  ...[builtinSeldom, threads, toolWork, fitting, registrySeldom, profiles, schemas, opening],
 ];
 
 /**

@@ -135,8 +135,8 @@ export class Mailbox {
         if (intent.type === "resume") await queueBehind(this.tenant(scopeId), { runId: intent.runId, threadId });
         else await startOrder(this.tenant(scopeId), order, { onBusy: "queue" });
       },
-      post: async (threadId, event, target) => {
-        const reader = await postTask(this.tenant(scopeId), threadId, event, target);
+      post: async (threadId, event, of) => {
+        const reader = await postTask(this.tenant(scopeId), threadId, event, of);
         if (typeof reader === "string") this.mail(scopeId, reader);
         return reader !== false;
       },
@@ -195,6 +195,7 @@ export class Mailbox {
     const { clock } = this.#init.parts();
     const worker = this.#worker;
     const stopped = worker?.stop();
+    const swept = this.#sweeper.close();
     if (handsOver && graceMs > 0) await this.#letGo(graceMs);
     // What such a run has said since its last commit is said again by whoever goes on with it.
     const beside = handsOver ? this.#holds().filter(({ isFromQueue }) => !isFromQueue) : [];
@@ -211,6 +212,7 @@ export class Mailbox {
     this.#closing.abort();
     this.#leases?.close();
     await stopped;
+    await swept;
   }
 
   /** Until the runs that nobody queued have left at their next step, or the time is over. */

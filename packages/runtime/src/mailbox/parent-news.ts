@@ -18,6 +18,7 @@ export function parentNews(run: RunProjection, events: readonly EventAppend[]): 
       ancestors.map(({ runId, threadId }) => ({
         id: `${event.draft.kind}:${ticketIn(event)}:${runId}`,
         threadId,
+        forRun: runId,
         events: [{ draft: { ...event.draft, threadId, runId } }],
       })),
     );

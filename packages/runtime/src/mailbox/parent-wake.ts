@@ -18,7 +18,7 @@ export function parentWake(run: RunProjection): readonly Outbound[] {
   if (!isCalled(run)) return NOTHING;
   const id = `wake:${run.runId}`;
   const dispatch = { dispatchId: dispatchId(id), threadId: parentThreadId, runId: run.parentRunId, dedupeKey: id };
-  return [{ id, threadId: parentThreadId, dispatch }];
+  return [{ id, threadId: parentThreadId, forRun: run.parentRunId, dispatch }];
 }
 
 /** When news of a task are read: by whatever run is open on the thread, before what people have queued for a later one. */
@@ -30,6 +30,6 @@ function taskOutbound(run: EndedTask, threadId: ThreadId, message: Message): Out
   const wake =
     run.parentRunId === undefined
       ? undefined
-      : { dispatch: { dispatchId: dispatchId(id), threadId, runId: run.parentRunId, dedupeKey: id } };
+      : { forRun: run.parentRunId, dispatch: { dispatchId: dispatchId(id), threadId, runId: run.parentRunId, dedupeKey: id } };
   return { id, threadId, pending: [{ message, deliveryMode: NEWS }], ...wake };
 }

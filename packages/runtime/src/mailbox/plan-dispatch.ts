@@ -52,6 +52,8 @@ export type DispatchPlan =
   | { readonly type: "blocked" }
   /** The run that nothing may overtake this for is over: it does not hold anybody back any more. */
   | { readonly type: "void-barrier"; readonly barrier: PendingRecord }
+  /** What these are for is over, and nobody else reads them: they stand in front of a barrier, which lets nothing pass before them. */
+  | { readonly type: "void-front"; readonly messages: readonly PendingRecord[] }
   | { readonly type: "dead-letter"; readonly error: string };
 
 export interface PlanScene {
@@ -70,6 +72,7 @@ export interface PlanScene {
 
 const NO_WISHES: readonly WishRecord[] = Object.freeze([]);
 const NO_MESSAGES: readonly Message[] = Object.freeze([]);
+const NO_PENDING: readonly PendingRecord[] = Object.freeze([]);
 
 /** What a dispatch was claimed with. Somebody may have changed what waits on the thread since: then it is read once more. */
 export async function lookAgain({ runId, threadId }: ClaimedDispatch, tenant: TenantQueue, ask: Ask): Promise<ClaimedRecords> {
@@ -169,8 +172,15 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
   const { threadId, runId } = claimed;
   const before = await standsBefore(scene);
   if (before !== undefined) return before;
+  // Sent to this very run, which waited here and was deleted with its thread.
+  const resuming = run === undefined ? selectPending(entries, "resume-input", runId) : NO_PENDING;
+  const late = resuming.filter(({ deliveryMode }) => deliveryMode.targetRunId === runId);
+  if (late.length > 0) return { type: "too-late", messages: late };
   const entering = selectPending(entries, "new-run", runId);
-  if (entering.length === 0 && hasOwn(entries, runId)) return planBlocked(scene);
+  if (entering.length === 0 && entries.length > 0) {
+    const blocked = await planBlocked(scene);
+    if (blocked.type !== "blocked" || hasOwn(entries, runId)) return blocked;
+  }
   if (records.head === undefined && entering.length > 0 && entering.every(isNews)) return { type: "for-nobody", messages: entering };
   // The messages that it was for are read or retracted.
   const isAlone = entering.length === 0 || isForWaiting(scene, entering);
@@ -199,13 +209,26 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
 const hasOwn = (entries: readonly PendingRecord[], runId: RunId): boolean =>
   entries.some(({ deliveryMode }) => deliveryMode.targetRunId === runId);
 
-/** The run has messages of its own, and a barrier in front of them is for another run. */
-async function planBlocked({ tenant, ask, records: { pending } }: PlanScene): Promise<DispatchPlan> {
-  const barrier = pending.find(({ deliveryMode }) => deliveryMode.barrier);
-  const target = barrier?.deliveryMode.targetRunId;
-  const run = target === undefined ? undefined : await ask("load a run", tenant.runs.load(target));
-  const isVoid = target !== undefined && (run === undefined || run.status === "done");
-  return barrier !== undefined && isVoid ? { type: "void-barrier", barrier } : { type: "blocked" };
+/** A barrier keeps the run from its messages: it is for another run, or stands behind what is. */
+async function planBlocked(scene: PlanScene): Promise<DispatchPlan> {
+  const { pending } = scene.records;
+  const at = pending.findIndex(({ deliveryMode }) => deliveryMode.barrier);
+  const barrier = pending[at];
+  if (barrier === undefined) return { type: "blocked" };
+  if (await isVoid(scene, barrier)) return { type: "void-barrier", barrier };
+  const messages: PendingRecord[] = [];
+  for (const entry of pending.slice(0, at)) if (await isVoid(scene, entry)) messages.push(entry);
+  return messages.length > 0 ? { type: "void-front", messages } : { type: "blocked" };
+}
+
+/** The run that it is for is over, or was never there. One that is queued comes, and may be promised without a record. */
+async function isVoid(
+  { tenant, ask, claimed, records }: PlanScene,
+  { deliveryMode: { targetRunId: target } }: PendingRecord,
+): Promise<boolean> {
+  if (target === undefined || target === claimed.runId || records.queued.some(({ runId }) => runId === target)) return false;
+  const run = await ask("load a run", tenant.runs.load(target));
+  return run === undefined || run.status === "done";
 }
 
 /**

@@ -1,4 +1,4 @@
-import { AwakenError, dispatchId, type RunId, type RunRecord, runId } from "@awaken/contract";
+import { AwakenError, dispatchId, type RunId, type RunRecord, runId, type ThreadId } from "@awaken/contract";
 import { type ClaimedDispatch, type NewDispatch, type PendingRecord, resumeKey } from "@awaken/contract/store";
 import type { Ids } from "../stream/ids.ts";
 import { endRecord } from "./end-record.ts";
@@ -41,6 +41,19 @@ export const BLOCKED_MS = 5_000;
 export async function voidBarrier({ queue, ask }: Executor, { threadId, pendingId, revision }: PendingRecord): Promise<void> {
   try {
     await ask("edit a message", queue.pending.update(threadId, pendingId, { revision, deliveryMode: { barrier: false } }));
+  } catch (thrown) {
+    if (!AwakenError.is(thrown) || !MOVED.has(thrown.code)) throw thrown;
+  }
+}
+
+/** They go to the end of the queue, for whoever takes them back. */
+export async function moveAside({ queue, ask }: Executor, threadId: ThreadId, messages: readonly PendingRecord[]): Promise<void> {
+  const aside = new Set(messages.map(({ pendingId }) => pendingId));
+  const { entries, revision } = await ask("load pending messages", queue.pending.load(threadId));
+  const ids = entries.map(({ pendingId }) => pendingId);
+  const order = [...ids.filter((id) => !aside.has(id)), ...ids.filter((id) => aside.has(id))];
+  try {
+    await ask("move messages aside", queue.pending.reorder(threadId, order, revision));
   } catch (thrown) {
     if (!AwakenError.is(thrown) || !MOVED.has(thrown.code)) throw thrown;
   }

@@ -57,6 +57,34 @@ describe.each(STORES)("what was left behind, on %s", (_, make) => {
   });
 });
 
+describe.each(AT_ONCE)("a runtime that is closed while it sweeps, on %s", (_, make) => {
+  test("is at its last thread: nothing is asked of the store behind close, and nothing is logged when that is closed too", async () => {
+    const store = make();
+    for (let n = 0; n < 20; n++) await store.pending.append(threadId(`t${n}`), [{ message: user(`m${n}`, "is anybody there") }]);
+    const began = Promise.withResolvers<void>();
+    let isClosed = false;
+    const late: string[] = [];
+    const transaction: QueueStore["transaction"] = async (work) => {
+      if (isClosed) late.push("began");
+      began.resolve();
+      const done = await store.transaction(async (ports) => {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        return work(ports);
+      });
+      if (isClosed) late.push("ended");
+      return done;
+    };
+    const log = { warn: (message: string) => void late.push(message), error() {} };
+    const runtime = open({ ...store, transaction }, [], { log });
+    await began.promise;
+    await runtime.close();
+    isClosed = true;
+    await store.close();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(late).toEqual([]);
+  });
+});
+
 describe.each(AT_ONCE)("a thread that cannot be read, on %s", (_, make) => {
   test("is logged, and the threads behind it are mended all the same", async () => {
     await using store = make();

@@ -28,6 +28,8 @@ export class Sweeper {
   #nextAt = 0;
   #isFirst = true;
   #isAtWork = false;
+  #isClosed = false;
+  #mended: Promise<void> | undefined;
   readonly #after: Record<"stranded" | "awaiting", ScopedThread | undefined> = { stranded: undefined, awaiting: undefined };
 
   constructor(init: SweeperInit) {
@@ -37,7 +39,7 @@ export class Sweeper {
   /** Never rejects, and keeps nobody waiting. The first time nothing is deleted: processes that live for a moment are not for that. */
   tick(): void {
     const { clock, log } = this.#init.tenantOf(DEFAULT_SCOPE);
-    if (this.#isAtWork || clock.now() < this.#nextAt) return;
+    if (this.#isClosed || this.#isAtWork || clock.now() < this.#nextAt) return;
     const deletes = !this.#isFirst;
     this.#isFirst = false;
     this.#isAtWork = true;
@@ -60,11 +62,20 @@ export class Sweeper {
   async #sweep(deletes: boolean): Promise<void> {
     const { store, retention } = this.#init;
     // In transactions of its own, as many as there are: no limit of one call is right for all of them.
-    const remove = async () => (deletes && retention !== undefined ? await store.sweep(retention) : undefined);
-    await inTurn([() => this.mend(), remove]);
+    const remove = async () => (deletes && retention !== undefined && !this.#isClosed ? await store.sweep(retention) : undefined);
+    const mended = this.mend();
+    this.#mended = mended.catch(() => {});
+    await inTurn([() => mended, remove]);
+  }
+
+  /** The thread that it is at is its last one. Resolves when that is mended: whoever closes the runtime closes the store next. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#mended;
   }
 
   async #endUnended(): Promise<void> {
+    if (this.#isClosed) return;
     const { store, tenantOf } = this.#init;
     const { ask } = tenantOf(DEFAULT_SCOPE);
     for (const { scopeId, dispatch } of await ask("list dead letters", store.queue.listUnended(PAGE))) {
@@ -92,7 +103,7 @@ export class Sweeper {
 
   async #walk(place: "stranded" | "awaiting", { list, mend }: Walk): Promise<void> {
     const { ask } = this.#init.tenantOf(DEFAULT_SCOPE);
-    for (let seen = 0; seen < MAX_THREADS; seen += PAGE) {
+    for (let seen = 0; seen < MAX_THREADS && !this.#isClosed; seen += PAGE) {
       const last = this.#after[place];
       const threads = await ask(
         "list threads that nobody comes to",
@@ -106,6 +117,7 @@ export class Sweeper {
 
   /** A thread that cannot be read is no reason to leave the others alone. */
   async #tryOn(threadId: ThreadId, work: () => Promise<void>): Promise<void> {
+    if (this.#isClosed) return;
     try {
       await work();
     } catch (thrown) {

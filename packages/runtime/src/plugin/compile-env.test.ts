@@ -4,7 +4,7 @@ import { stopPolicy } from "../builtin/stop-policy/stop-policy.ts";
 import { defineAction } from "../phase/action.ts";
 import { command } from "../phase/command.ts";
 import { defineEffect } from "../phase/effect.ts";
-import { defineProfile } from "../state/profile.ts";
+import { defineProfile } from "../state/define-profile.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { block } from "../tool/verdict.ts";

@@ -17,12 +17,16 @@ import * as z from "zod";
 import { PhaseEngine, type PhaseEngineInit } from "../phase/engine.ts";
 import type { RunScene } from "../phase/hook.ts";
 import { type AnyStateKey, defineState, type StateInit } from "../state/key.ts";
+import { schemas } from "../state/late-schema.ts";
 import { createProfileAccess } from "../state/profile.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { StateStore } from "../state/store.ts";
 import { compileEnv, type EnvInit } from "./compile-env.ts";
 import { definePlugin, type Plugin } from "./define-plugin.ts";
 import type { Registrar } from "./registrar.ts";
+
+// Whoever reads stored state has loaded what reads it.
+await schemas.open();
 
 export interface RecordedLog extends Log {
   readonly warnings: string[];

@@ -1,11 +1,6 @@
-import {
-  type ContextMessage,
-  contextMessageSchema,
-  excludeToolSchema,
-  includeOnlyToolsSchema,
-  inferenceOverrideSchema,
-} from "@awaken/contract";
+import { type ContextMessage, inferenceOverrideSchema } from "@awaken/contract";
 import { defineAction } from "../phase/action.ts";
+import { lateSchema } from "../state/late-schema.ts";
 
 type Needed = "key" | "role" | "content" | "target";
 
@@ -17,7 +12,7 @@ export type ContextMessageDraft = Pick<ContextMessage, Needed> & Partial<Omit<Co
 /** Shows the model a message that the thread does not keep; one of the same key replaces it. */
 export const addContextMessage = defineAction<ContextMessageDraft>("runtime.add_context_message", {
   phase: "beforeInference",
-  payload: contextMessageSchema,
+  payload: lateSchema((room) => room.contextMessageSchema),
 });
 
 /** Sets parameters for the next inference only. */
@@ -27,10 +22,13 @@ export const setInferenceOverride = defineAction("runtime.set_inference_override
 });
 
 /** Hides a tool, or each of a list, from the next inference. */
-export const excludeTool = defineAction("runtime.exclude_tool", { phase: "beforeInference", payload: excludeToolSchema });
+export const excludeTool = defineAction("runtime.exclude_tool", {
+  phase: "beforeInference",
+  payload: lateSchema((room) => room.excludeToolSchema),
+});
 
 /** Offers the next inference only these tools; several such lists add up. */
 export const includeOnlyTools = defineAction("runtime.include_only_tools", {
   phase: "beforeInference",
-  payload: includeOnlyToolsSchema,
+  payload: lateSchema((room) => room.includeOnlyToolsSchema),
 });

@@ -11,6 +11,7 @@ import {
 import { type LocalAgentSpec, type LocalAgentSpecInput, parseAgentSpec } from "@awaken/contract/spec";
 import { describe, expect, test } from "vitest";
 import { type Command, command } from "../phase/command.ts";
+import { schemas } from "../state/late-schema.ts";
 import { StateStore } from "../state/store.ts";
 import { countingIds } from "../testing/fake-clock.ts";
 import { applyTransforms, assemblePrompt, type PromptInput } from "./assemble.ts";
@@ -18,6 +19,8 @@ import { contextMessages } from "./context-messages.ts";
 import { inferenceOverrides } from "./inference-overrides.ts";
 import { MadeMessages } from "./made-messages.ts";
 import { toolFilter } from "./tool-filter.ts";
+
+await schemas.open();
 
 function local(input: LocalAgentSpecInput = {}): LocalAgentSpec {
   const spec = parseAgentSpec("a", input);

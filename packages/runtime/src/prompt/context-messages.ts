@@ -1,5 +1,6 @@
-import { CONTEXT_TARGETS, type ContextMessage, contextMessagesSchema, type Message } from "@awaken/contract";
+import { CONTEXT_TARGETS, type ContextMessage, type Message } from "@awaken/contract";
 import { defineRuntimeState } from "../state/key.ts";
+import { lateSchema } from "../state/late-schema.ts";
 import type { MadeMessages } from "./made-messages.ts";
 
 export type ContextMessagesUpdate =
@@ -11,7 +12,7 @@ type ByKey = { [key: string]: ContextMessage };
 /** What plugins want the model to read, by key; the thread never sees it. */
 export const contextMessages = defineRuntimeState("context_message_store", {
   merge: "commutative",
-  schema: contextMessagesSchema,
+  schema: lateSchema((room) => room.contextMessagesSchema),
   initial: (): { messages: ByKey } => ({ messages: {} }),
   apply(value, update: ContextMessagesUpdate): { messages: ByKey } {
     if (update.type === "put") return { messages: { ...value.messages, [update.message.key]: update.message } };

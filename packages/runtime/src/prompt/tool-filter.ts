@@ -1,5 +1,6 @@
-import { type ToolDescriptor, toolFilterSchema } from "@awaken/contract";
+import type { ToolDescriptor } from "@awaken/contract";
 import { defineRuntimeState } from "../state/key.ts";
+import { lateSchema } from "../state/late-schema.ts";
 
 export interface ToolFilter {
   readonly excluded: readonly string[];
@@ -16,7 +17,7 @@ const EVERYTHING: ToolFilter = { excluded: [], includeOnly: [] };
 /** Which tools this step hides from the model. Hiding blocks no call; that is a gate's work. */
 export const toolFilter = defineRuntimeState("tool_filter_state", {
   merge: "commutative",
-  schema: toolFilterSchema,
+  schema: lateSchema((room) => room.toolFilterSchema),
   initial: (): ToolFilter => EVERYTHING,
   apply(value, update: ToolFilterUpdate): ToolFilter {
     switch (update.type) {

@@ -7,7 +7,7 @@ import { checkModelIds, registryConflict } from "./conflict.ts";
 import { Problems } from "./problems.ts";
 import type { ProviderInput } from "./provider-entry.ts";
 import { CATEGORY, READ_ENTRY } from "./read-entry.ts";
-import type { Entries, RegistrySet, TableName } from "./registry-set.ts";
+import { type Entries, type RegistrySet, setOf, type TableName } from "./registry-set.ts";
 import { Table } from "./table.ts";
 
 /** Specs under their ids, or a list of specs that carry their ids, as a file has them. */
@@ -102,16 +102,7 @@ export function checkDuplicateModels(models: unknown = []): void {
 export function readRegistry(init: RegistryInit, problems: Problems): { readonly set: RegistrySet; readonly unread: ReadonlySet<string> } {
   checkDuplicateModels(init.models);
   const unread: Unread = new Set();
-  const read = <Name extends TableName>(name: Name, list: unknown = []) => readEntries(name, list, problems, unread);
-  const set = Object.freeze({
-    providers: read("providers", init.providers),
-    models: read("models", init.models),
-    pools: read("pools", init.pools),
-    tools: read("tools", init.tools),
-    plugins: read("plugins", init.plugins),
-    backends: read("backends", init.backends),
-    agents: read("agents", init.agents),
-  });
+  const set = setOf((name) => readEntries(name, init[name] === undefined ? [] : init[name], problems, unread));
   problems.attempt(() => checkModelIds(set, set.models, set.pools));
   return { set, unread };
 }

@@ -4,7 +4,7 @@ import { validateEdit, validateRegistry } from "./diagnostics.ts";
 import type { Changes } from "./draft.ts";
 import { Problems } from "./problems.ts";
 import { CATEGORY, READ_ENTRY } from "./read-entry.ts";
-import { type Entries, type RegistrySet, TABLE_NAMES, type TableName } from "./registry-set.ts";
+import { type Entries, type RegistrySet, setOf, TABLE_NAMES, type TableName } from "./registry-set.ts";
 import type { Table } from "./table.ts";
 
 function editTable<Name extends TableName>(name: Name, set: RegistrySet, changes: Changes, problems: Problems): Table<Entries[Name]> {
@@ -39,15 +39,7 @@ export interface Published {
 export function editSet(seen: RegistrySet, { set: current, isValid }: Published, changes: Changes): RegistrySet {
   checkUntouched(seen, current, changes);
   const problems = new Problems();
-  const next = Object.freeze({
-    providers: editTable("providers", current, changes, problems),
-    models: editTable("models", current, changes, problems),
-    pools: editTable("pools", current, changes, problems),
-    tools: editTable("tools", current, changes, problems),
-    plugins: editTable("plugins", current, changes, problems),
-    backends: editTable("backends", current, changes, problems),
-    agents: editTable("agents", current, changes, problems),
-  });
+  const next = setOf((name) => editTable(name, current, changes, problems));
   problems.throwAll();
   try {
     checkModelIds(next, changes.models, changes.pools);

@@ -23,68 +23,48 @@ export interface Reference {
   fix(missing: string): string;
 }
 
-export const MODEL_PROVIDER: Reference = {
-  code: "model_missing_provider",
-  from: "models",
-  to: "providers",
-  message: (model, provider) => `model '${model}' references missing provider '${provider}'`,
-  fix: (provider) => `register provider '${provider}', or name another one in field 'provider'`,
-};
+const one = (namespace: DiagnosticNamespace): string => namespace.slice(0, -1).replace("-", " ");
 
-export const POOL_MEMBER: Reference = {
-  code: "model_pool_missing_model",
-  from: "model-pools",
-  to: "models",
-  message: (pool, model) => `model pool '${pool}' references missing model '${model}'`,
-  fix: (model) => `register model '${model}', or take it out of field 'members'`,
-};
+/** `special`: where there is more to say than that it can be registered, or taken out of the field. */
+const reference = (
+  code: DiagnosticCode,
+  [from, says, to]: readonly [from: DiagnosticNamespace, says: string, to: DiagnosticNamespace],
+  field: string,
+  special: (missing: string) => string | undefined = () => undefined,
+): Reference => ({
+  code,
+  from,
+  to,
+  message: (id, missing) => `${one(from)} '${id}' ${says} ${one(to)} '${missing}'`,
+  fix: (missing) => special(missing) ?? `register ${one(to)} '${missing}', or take it out of field '${field}'`,
+});
 
-export const AGENT_MODEL: Reference = {
-  code: "agent_missing_model",
-  from: "agents",
-  to: "models",
-  message: (agent, model) => `agent '${agent}' references missing model '${model}'`,
-  fix: (model) =>
-    model === "" ? "name a model or pool in field 'model'" : `register a model or pool '${model}', or name another one in field 'model'`,
-};
+export const MODEL_PROVIDER = reference(
+  "model_missing_provider",
+  ["models", "references missing", "providers"],
+  "provider",
+  (provider) => `register provider '${provider}', or name another one in field 'provider'`,
+);
 
-export const AGENT_PLUGIN: Reference = {
-  code: "agent_missing_plugin",
-  from: "agents",
-  to: "plugins",
-  message: (agent, plugin) => `agent '${agent}' uses missing plugin '${plugin}'`,
-  fix: (plugin) => `register plugin '${plugin}', or take it out of field 'plugins'`,
-};
+export const POOL_MEMBER = reference("model_pool_missing_model", ["model-pools", "references missing", "models"], "members");
 
-export const AGENT_FILTER: Reference = {
-  code: "agent_hook_filter_plugin_not_loaded",
-  from: "agents",
-  to: "plugins",
-  message: (agent, plugin) => `agent '${agent}' active hook filter references unloaded plugin '${plugin}'`,
-  fix: (plugin) => `add '${plugin}' to field 'plugins', or take it out of field 'activePlugins'`,
-};
+export const AGENT_MODEL = reference("agent_missing_model", ["agents", "references missing", "models"], "model", (model) =>
+  model === "" ? "name a model or pool in field 'model'" : `register a model or pool '${model}', or name another one in field 'model'`,
+);
 
-export const AGENT_DELEGATE: Reference = {
-  code: "agent_missing_delegate",
-  from: "agents",
-  to: "agents",
-  message: (agent, delegate) => `agent '${agent}' delegates to missing agent '${delegate}'`,
-  fix: (delegate) => `register agent '${delegate}', or take it out of field 'delegates'`,
-};
+export const AGENT_PLUGIN = reference("agent_missing_plugin", ["agents", "uses missing", "plugins"], "plugins");
 
-export const AGENT_HANDOFF: Reference = {
-  code: "agent_missing_handoff",
-  from: "agents",
-  to: "agents",
-  message: (agent, target) => `agent '${agent}' hands off to missing agent '${target}'`,
-  fix: (target) => `register agent '${target}', or take it out of field 'handoffs'`,
-};
+export const AGENT_FILTER = reference(
+  "agent_hook_filter_plugin_not_loaded",
+  ["agents", "active hook filter references unloaded", "plugins"],
+  "activePlugins",
+  (plugin) => `add '${plugin}' to field 'plugins', or take it out of field 'activePlugins'`,
+);
 
-export const AGENT_TOOL: Reference = {
-  code: "agent_missing_tool",
-  from: "agents",
-  to: "tools",
-  message: (agent, tool) => `agent '${agent}' uses missing tool '${tool}'`,
-  fix: (tool) =>
-    UNESCAPED_STAR.test(tool) ? `a pattern belongs in field 'toolPatterns'` : `register tool '${tool}', or take it out of field 'tools'`,
-};
+export const AGENT_DELEGATE = reference("agent_missing_delegate", ["agents", "delegates to missing", "agents"], "delegates");
+
+export const AGENT_HANDOFF = reference("agent_missing_handoff", ["agents", "hands off to missing", "agents"], "handoffs");
+
+export const AGENT_TOOL = reference("agent_missing_tool", ["agents", "uses missing", "tools"], "tools", (tool) =>
+  UNESCAPED_STAR.test(tool) ? "a pattern belongs in field 'toolPatterns'" : undefined,
+);

@@ -45,6 +45,18 @@ export function findAgent({ agents }: RegistrySet, id: string): AgentSpec | unde
   return undefined;
 }
 
+/** A set whose tables are made one after the other, agents last. */
+export const setOf = (make: <Name extends TableName>(name: Name) => Table<Entries[Name]>): RegistrySet =>
+  Object.freeze({
+    providers: make("providers"),
+    models: make("models"),
+    pools: make("pools"),
+    tools: make("tools"),
+    plugins: make("plugins"),
+    backends: make("backends"),
+    agents: make("agents"),
+  });
+
 export const TABLE_NAMES: readonly TableName[] = ["providers", "models", "pools", "tools", "plugins", "backends", "agents"];
 
 /** Throws unless it has all tables: a set that is made by hand may lack one. */

@@ -1,5 +1,7 @@
-import { contentId } from "./content-id.ts";
 import { findAgent, type RegistrySet } from "./registry-set.ts";
+import { seldom } from "./seldom-door.ts";
+
+const contentId = async (...parts: readonly string[]): Promise<string> => (await seldom.open()).contentId(...parts);
 
 /** One published set. Holding it keeps it as it is, whatever the handle publishes later. */
 export class RegistrySnapshot {

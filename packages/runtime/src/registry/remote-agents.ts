@@ -1,6 +1,7 @@
 import { AwakenError, errorMessage } from "@awaken/contract";
 import type { RemoteAgentSpecInput } from "@awaken/contract/spec";
-import type { RegistryHandle } from "./registry-handle.ts";
+import type { RegistryDraft } from "./draft.ts";
+import type { RegistrySet } from "./registry-set.ts";
 
 /** Where remote agents are found while the program runs. */
 export interface RemoteAgentSource {
@@ -30,8 +31,14 @@ async function ask({ id, discover }: RemoteAgentSource, signal: AbortSignal) {
   }
 }
 
+/** What it needs of a handle, which itself stands above this. */
+interface Published {
+  snapshot(): { readonly registries: RegistrySet };
+  update(edit: (draft: RegistryDraft) => void): unknown;
+}
+
 /** Asks all sources, and publishes what they have in the place of what they had, in one step. One that fails changes nothing. */
-export async function discoverAgents(handle: RegistryHandle, sources: readonly RemoteAgentSource[], signal: AbortSignal): Promise<void> {
+export async function discoverAgents(handle: Published, sources: readonly RemoteAgentSource[], signal: AbortSignal): Promise<void> {
   const found = await Promise.all(sources.map(async (source) => ({ source, specs: await ask(source, signal) })));
   const names = new Set(sources.map(({ id }) => id));
   const isOfSource = (agent: { readonly type: string; readonly registry?: string }): boolean =>

@@ -1,4 +1,5 @@
 import type { JsonObject, ThreadId } from "@awaken/contract";
+import { stepSoFar } from "../loop/step-so-far.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
@@ -43,7 +44,7 @@ export class Exchange {
     const run = this.#init.localRun(threadId);
     if (run === undefined) return this.#mirrors.current(threadId);
     const { ctx, runId } = run;
-    const soFar = ctx?.progress.current;
+    const soFar = ctx && stepSoFar(ctx.progress);
     return ctx === undefined || soFar === undefined ? undefined : { runId, writtenAt: ctx.landing.writtenAt, soFar };
   }
 

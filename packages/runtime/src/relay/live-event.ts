@@ -1,7 +1,8 @@
 import { type AgentEvent, EVENT_TABLE, isJsonObject, type RunId, readEventOf } from "@awaken/contract";
 import type { TurnPart } from "../inference/turn-part.ts";
 import { isProgressOf } from "../loop/progress-of.ts";
-import type { StepSoFar, StreamFact } from "../loop/step-progress.ts";
+import type { StreamFact } from "../loop/step-progress.ts";
+import type { StepSoFar } from "../loop/step-so-far.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 
 /** What only whoever listens hears, and what is no part of an answer: it is passed on as it comes, or not at all. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from "@awaken/contract";
+import { stepSoFar } from "../loop/step-so-far.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
 import { isPassing, type PassingEvent, reportsOf } from "./live-event.ts";
@@ -64,7 +65,7 @@ export class Publisher {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
     const { run, by, send } = this.#init;
-    const current = run.ctx?.progress.current;
+    const current = run.ctx && stepSoFar(run.ctx.progress);
     const writtenAt = run.ctx?.landing.writtenAt ?? 0;
     if (current !== undefined && this.#sent?.start.messageId !== current.start.messageId) this.#sent = new ShownStep(current.start);
     const events = current === undefined ? [] : [...(this.#sent?.advance(current) ?? [])];

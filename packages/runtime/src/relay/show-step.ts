@@ -1,6 +1,7 @@
 import type { AgentEvent, Message } from "@awaken/contract";
 import type { TurnPart } from "../inference/turn-part.ts";
-import type { StepSoFar, StepStart, StreamFact } from "../loop/step-progress.ts";
+import type { StepStart, StreamFact } from "../loop/step-progress.ts";
+import type { StepSoFar } from "../loop/step-so-far.ts";
 
 type Words = Extract<TurnPart, { type: "text" | "reasoning" }>;
 type Call = Extract<TurnPart, { type: "call" }>;

@@ -7,7 +7,6 @@ import type { RunPlan } from "../loop/run-plan.ts";
 import { toPlan } from "../loop/to-plan.ts";
 import { compileEnv } from "../plugin/compile-env.ts";
 import { definePlugin, type Plugin } from "../plugin/define-plugin.ts";
-import type { Env } from "../plugin/env.ts";
 import { type ReadTools, readNow } from "../plugin/tool-source.ts";
 import { isLate } from "../registry/late-ids.ts";
 import { findAgent, type RegistrySet } from "../registry/registry-set.ts";
@@ -16,7 +15,6 @@ import type { Tool } from "../tool/tool.ts";
 import { fitAgent } from "./fit-agent.ts";
 import { addLateTools, filterTools, gatherTools } from "./select-tools.ts";
 import { resolveModel } from "./serve-model.ts";
-import { toolWarnings } from "./tool-warnings.ts";
 
 /** What the runtime's own plugins are made from. */
 export interface RuntimePluginInput {
@@ -52,6 +50,8 @@ export interface ResolveParts {
 
 export interface Resolved {
   readonly plan: RunPlan;
+  /** What its tools were taken from. */
+  readonly registered: ReadonlyMap<string, Tool>;
   /** What is odd but no error. */
   readonly warnings: readonly string[];
 }
@@ -112,9 +112,6 @@ function checkSchemas(tools: Iterable<Tool>): void {
   }
 }
 
-/** Ids that a source of the agent may have one day. */
-const lateIds = (sources: Env["sources"]) => (id: string) => sources.some(({ source }) => id.startsWith(source.prefix));
-
 /** From an agent's id to how it runs: look-up, plugins, tools. The first mistake throws, and nothing is left behind. */
 export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolveParts, readTools: ReadTools = readNow): Resolved {
   const spec = lookUpAgent(set, agentId);
@@ -155,6 +152,7 @@ export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolvePa
   const model = Object.freeze({ upstream, provider: providerId, maxOutputTokens, contextWindow, specs });
   return {
     plan: toPlan({ agent, env, provider, model, tools, policy }),
-    warnings: [...env.warnings, ...warnings, ...toolWarnings(agent, registered, tools, lateIds(env.sources))],
+    registered,
+    warnings: [...env.warnings, ...warnings],
   };
 }

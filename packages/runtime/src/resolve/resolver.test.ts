@@ -19,6 +19,7 @@ import { Door } from "../stream/door.ts";
 import { Listeners } from "../stream/listeners.ts";
 import { Queue } from "../stream/queue.ts";
 import { countingIds, fakeClock } from "../testing/fake-clock.ts";
+import { NO_CHILDREN, NO_TASKS } from "../testing/no-family.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
@@ -78,6 +79,8 @@ async function run(view: Resolution, agentId: string) {
       seldom: new Door(() => import("../loop/seldom.ts")),
       cancelGraceMs: 1000,
       plans: { replan: async (id) => view.resolve(id) },
+      children: NO_CHILDREN,
+      tasks: () => NO_TASKS,
     },
   );
   return runLoop(ctx);
@@ -97,6 +100,13 @@ describe("createResolver", () => {
     handle.update(({ agents: all }) => void Object.assign(all, { b: { model: "m", instructions: "new" } }));
     expect(resolver.open().resolve("a")).not.toBe(plan);
     expect(registered).toBe(2);
+  });
+
+  it("warns of tools that an agent names and there are not when what finds them is there, and looks at no agent that takes all", async () => {
+    const agents = { a: { model: "m", toolPatterns: ["nothing*"] }, b: { model: "m" } };
+    const { resolver, log } = open({ ...BASIC, agents });
+    for (const id of ["a", "b"]) resolver.open().resolve(id);
+    await expect.poll(() => log.warnings).toEqual(["tool pattern 'nothing*' matches no registered tool"]);
   });
 
   it("remembers no failure", () => {

@@ -1,5 +1,5 @@
 import { AwakenError, errorMessage, type Log } from "@awaken/contract";
-import type { AgentSpec, RemoteAgentSpec } from "@awaken/contract/spec";
+import type { AgentSpec, LocalAgentSpec, RemoteAgentSpec } from "@awaken/contract/spec";
 import { checkEndpoint } from "../backend/backend-factory.ts";
 import { BoundedMap } from "../inference/pool/bounded-map.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
@@ -7,6 +7,7 @@ import type { Plugin } from "../plugin/define-plugin.ts";
 import { type ReadTools, readNow, type ToolSource } from "../plugin/tool-source.ts";
 import { findAgent, type RegistrySet } from "../registry/registry-set.ts";
 import type { RegistrySnapshot } from "../registry/registry-snapshot.ts";
+import { seldom } from "../registry/seldom-door.ts";
 import { checkLateIds } from "./late-ids.ts";
 import { remotePlan } from "./remote-plan.ts";
 import { type ResolveParts, resolveAgent } from "./resolve-agent.ts";
@@ -96,6 +97,22 @@ function openPlugins(open: ResolverInit["openPlugins"], { agents, plugins }: Reg
   return open?.(agent.plugins.map((id) => plugins.get(id)).filter((plugin) => plugin !== undefined));
 }
 
+/** It may name what there is not. */
+const namesTools = ({ tools, toolPatterns, excludedTools, excludedToolPatterns, sections }: LocalAgentSpec): boolean =>
+  (tools ?? excludedTools ?? excludedToolPatterns ?? sections["permission"]) !== undefined ||
+  toolPatterns?.some((pattern) => pattern !== "*") === true;
+
+/** Said when what finds it is there: an agent is none the worse for it. Never rejects. */
+async function warnOfTools(log: Log, { agent, tools, env }: RunPlan, registered: ReadonlyMap<string, unknown>): Promise<void> {
+  const isLate = (id: string) => env.sources.some(({ source }) => id.startsWith(source.prefix));
+  try {
+    const { toolWarnings } = await seldom.open();
+    for (const warning of toolWarnings(agent, registered, tools, isLate)) log.warn(warning, { agentId: agent.id });
+  } catch {
+    // Nobody waits for it.
+  }
+}
+
 /** A resolver over the live registries. It gives live plans only. */
 export function createResolver(init: ResolverInit): LiveResolver {
   /** Plans by set: what was compiled is gone with the set that it was compiled from. */
@@ -105,8 +122,9 @@ export function createResolver(init: ResolverInit): LiveResolver {
   const compile = (set: RegistrySet, agentId: string, readTools: ReadTools): RunPlan => {
     const spec = findAgent(set, agentId);
     if (spec?.type === "remote") return remotePlan(set, spec);
-    const { plan, warnings } = resolveAgent(set, agentId, init, readTools);
+    const { plan, registered, warnings } = resolveAgent(set, agentId, init, readTools);
     for (const warning of warnings) init.log.warn(warning, { agentId });
+    if (namesTools(plan.agent)) void warnOfTools(init.log, plan, registered);
     return plan;
   };
 

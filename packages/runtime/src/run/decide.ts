@@ -209,7 +209,7 @@ async function decideThere(parts: RunParts, holds: Holds, run: RunRecord, { deci
       break;
     } catch (thrown) {
       if (!AwakenError.is(thrown)) throw thrown;
-      if (thrown.code === "illegal_transition") return thrown;
+      if (thrown.code === "illegal_transition" || thrown.code === "run_not_found") return thrown;
       // The same decision was taken meanwhile, by whoever made it first; one that says something else under its id is refused.
       const known = thrown.code === "ticket_not_open" ? thrown.details["decisionId"] : undefined;
       const others = left.filter(({ decision }) => decision.id !== known);

@@ -1,4 +1,4 @@
-import { type AgentEvent, type Backend, type Message, messageToolCalls } from "@awaken/contract";
+import { type AgentEvent, AwakenError, type Backend, type Message, messageToolCalls, threadId } from "@awaken/contract";
 import { memoryStore } from "@awaken/stores/memory";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod";
@@ -8,13 +8,15 @@ import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { command } from "../phase/command.ts";
 import { whole } from "../phase/whole-door.ts";
 import { definePlugin } from "../plugin/define-plugin.ts";
+import { opening } from "../plugin/plugins-to-open.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
-import type { Door } from "../stream/door.ts";
+import { Door } from "../stream/door.ts";
 import { checkEvents } from "../testing/event-checker.ts";
-import { text, toolCall } from "../testing/script.ts";
+import { failure, text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { allow } from "../tool/allow.ts";
 import { defineTool } from "../tool/define-tool.ts";
-import { allow } from "../tool/verdict.ts";
+import { moreRoom } from "./more-door.ts";
 import { seldom } from "./seldom-door.ts";
 
 afterEach(() => {
@@ -24,13 +26,17 @@ afterEach(() => {
 /** As in a process that has not needed the part yet, and whose files are gone. */
 function gone(door: Door<unknown>): void {
   vi.spyOn(door, "room", "get").mockReturnValue(undefined);
-  vi.spyOn(door, "open").mockImplementation(() => Promise.reject(new Error("no such file")));
+  const missing = new Door<unknown>(() => Promise.reject(new Error("no such file")));
+  vi.spyOn(door, "open").mockImplementation(() => missing.open());
 }
+
+const GONE = { code: "internal", message: "a part is not loaded: no such file" };
 
 const book = defineTool({ id: "book", description: "Books", input: z.object({}), execute: () => "booked" });
 
 const PLUGINS = [
   definePlugin({ id: "gate", register: (registrar) => registrar.gate(() => allow()) }),
+  definePlugin({ id: "opener", register() {}, onInitialize: () => undefined }),
   definePlugin({ id: "holder", register() {}, onBind: () => undefined }),
   definePlugin({ id: "waiter", register: (registrar) => registrar.hook("stepStart", async () => undefined) }),
 ];
@@ -63,6 +69,7 @@ describe("a part that cannot be loaded when a run needs it", () => {
     ["what plugins hold of a run", "holder", seldom, "failed"],
     ["hooks that are waited for", "waiter", whole, "failed"],
     ["the ledger", "plain", commitSeldom, "refused"],
+    ["what opens plugins", "opener", opening, "refused"],
   ] as const)("%s: the run ends once, and the next one on the thread finds it and goes well", async (_, agent, door, becomes) => {
     const { runtime, model } = open([toolCall("book", {}), toolCall("book", {}), text("done")].slice(agent === "gate" ? 0 : 1));
     gone(door);
@@ -72,12 +79,14 @@ describe("a part that cannot be loaded when a run needs it", () => {
       for await (const event of run) events.push(event);
     })();
     if (becomes === "refused") {
-      await expect(reading).rejects.toThrow("no such file");
-      await expect(run.result).rejects.toThrow("no such file");
+      await expect(reading).rejects.toMatchObject(GONE);
+      const refused = await run.result.catch((thrown: unknown) => thrown);
+      expect(refused).toMatchObject({ ...GONE, cause: { message: "no such file" } });
+      expect(AwakenError.is(refused)).toBe(true);
     } else {
       await reading;
       checkEvents(events);
-      expect(await run.result).toMatchObject({ status: "failed", error: { message: "no such file" } });
+      expect(await run.result).toMatchObject({ status: "failed", error: GONE });
       expect(await runtime.store?.runs.load(run.id)).toMatchObject({ status: "done", outcome: { termination: { type: "error" } } });
     }
     vi.restoreAllMocks();
@@ -105,7 +114,41 @@ describe("a part that cannot be loaded when a run needs it", () => {
     expect(result.termination).toEqual({ type: "behavior-requested" });
     expect("output" in result ? result.output : undefined).toBeUndefined();
     expect(ends).toEqual(["behavior-requested"]);
-    expect(logged).toContain("the answer could not be checked: no such file");
+    expect(logged).toContain("the answer could not be checked: a part is not loaded: no such file");
+    await runtime.close();
+  });
+
+  test("a run without a store whose last commit fails ends once, and says so", async () => {
+    const logged: string[] = [];
+    const runtime = createRuntime({
+      providers: { main: scripted([text("hi")]) },
+      models: { fast: { provider: "main", model: "m" } },
+      agents: { plain: { model: "fast" } },
+      // The answer has the id of what was asked: the log takes it only once.
+      ids: () => "same",
+      log: { warn() {}, error: (line) => logged.push(line) },
+    });
+    gone(commitSeldom);
+    const run = runtime.stream({ agent: "plain", thread: "t", input: "go" });
+    const events: AgentEvent[] = [];
+    for await (const event of run) events.push(event);
+    expect(events.filter(({ type }) => type === "run-end")).toHaveLength(1);
+    expect(await run.result).toMatchObject({ status: "failed", error: { code: expect.any(String) } });
+    expect(logged.join()).toContain("the last commit failed");
+    vi.restoreAllMocks();
+    await runtime.close();
+  });
+
+  test("a run from the queue that leaves for a while is tried again when its model said, and for what that said", async () => {
+    const agents = { plain: { model: "fast", sections: { retry: { maxRetries: 0 } } } };
+    const store = memoryStore();
+    const { runtime } = open([failure("rate-limited", "slow down", 60_000)], { agents, store, workers: true });
+    gone(moreRoom);
+    await runtime.start({ agent: "plain", thread: "t", input: "x" });
+    const row = async () => (await store.dispatches.list(threadId("t"), {}))[0];
+    await expect.poll(row).toMatchObject({ status: "queued", attemptCount: 1, lastError: expect.stringContaining("slow down") });
+    const { availableAt = 0, updatedAt = 0 } = (await row()) ?? {};
+    expect(availableAt - updatedAt).toBe(60_000);
     await runtime.close();
   });
 
@@ -127,7 +170,7 @@ describe("a part that cannot be loaded when a run needs it", () => {
     await runtime.cancel(run.id);
     expect(await run.result).toMatchObject({ status: "cancelled" });
     expect(await runtime.store?.runs.load(run.id)).toMatchObject({ status: "done" });
-    expect(logged).toContain("a remote run could not be told to stop: no such file");
+    expect(logged).toContain("a remote run could not be told to stop: a part is not loaded: no such file");
     await runtime.close();
   });
 });

@@ -8,11 +8,12 @@ import { text, toolCall } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
+import type { RunResult } from "./run-result.ts";
 
 // Whoever waits for a root reads its record, its tickets and those below it one after the other, while all of them go on.
 
 /** A clerk who pays when somebody approves, and as often as his script says; then with the middle and the lead above him. */
-function open(store: QueueStore, payments: number, paying: () => Promise<void>): Runtime {
+function open(store: QueueStore | undefined, payments: number, paying: () => Promise<void>): Runtime {
   const pay = defineTool({
     id: "pay",
     description: "Pays",
@@ -38,7 +39,7 @@ function open(store: QueueStore, payments: number, paying: () => Promise<void>):
     },
     tools: [pay],
     workers: false,
-    store,
+    ...(store === undefined ? undefined : { store }),
   });
 }
 
@@ -143,4 +144,20 @@ describe("whoever waits for the root of a family", () => {
     expect(await waited).toMatchObject({ status: "done", text: "done" });
     await decided.result;
   });
+
+  test("multi-agent 62: is told, when he does not wait until then, what it waits for", async () => {
+    const { runtime, root, pay } = await atWork(1);
+    const late = { code: "timeout", message: `run '${root}' is waiting, and goes on with another run, which is not over` };
+    await expect(runtime.wait(root, { timeoutMs: 1 })).rejects.toMatchObject(late);
+    await pay();
+    await runtime.close();
+  });
+});
+
+test("whoever waits for a run that goes with its parent is told what it waits for: nobody has a record of it", async () => {
+  await using runtime = open(undefined, 1, async () => {});
+  const run = runtime.stream({ agent: "lead", thread: "t", input: "go" });
+  const waited: Promise<RunResult>[] = [];
+  for await (const event of run) if (event.type === "child-start") waited.push(runtime.wait(event.runId));
+  expect(await Promise.all(waited)).toMatchObject([{ status: "waiting", tickets: [{ toolName: "agent_run_clerk" }] }]);
 });

@@ -13,8 +13,9 @@ import { defineState } from "../state/key.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { text, toolCalls } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
+import { allow } from "../tool/allow.ts";
 import { defineTool, type ToolInit } from "../tool/define-tool.ts";
-import { allow, ask } from "../tool/verdict.ts";
+import { ask } from "../tool/verdict.ts";
 
 const PHASES = [
   "runStart",

@@ -1,4 +1,4 @@
-import type { AwakenError, RunId, RunRecord, TaskEvent, ThreadId } from "@awaken/contract";
+import type { AwakenError, RunId, RunRecord, TaskEvent, TaskRecord, ThreadId } from "@awaken/contract";
 import type { Holding } from "../commit/holding.ts";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import type { AgentMessageRequest } from "../loop/message-sink.ts";
@@ -22,9 +22,10 @@ export interface Holds {
   submit(order: RunOrder): Promise<void>;
   /**
    * News of a task for a thread, or for one run of it: durable when this resolves. The run that is open there reads them at its next
-   * boundary, or is woken for them; without one the next run does. False when the run that they are for is over.
+   * boundary, or is woken for them; without one the next run does. Of a task that is given they are dropped when it is not on record,
+   * because the step that started it was taken back. False when the run that they are for is over.
    */
-  post(threadId: ThreadId, event: TaskEvent, target?: RunId): Promise<boolean>;
+  post(threadId: ThreadId, event: TaskEvent, of?: RunId | TaskRecord): Promise<boolean>;
   /** A message of an agent for another thread: durable when this resolves. The same id twice is one message. Gives what it is known by. */
   message(request: AgentMessageRequest): Promise<string>;
   /** Asks the store whether this process still has the run. One that it lost is told so. */

@@ -7,6 +7,8 @@ export { decide } from "./decide.ts";
 export { deliverHere } from "./deliver-here.ts";
 export { withFamily } from "./family-usage.ts";
 export { freed, isReleased } from "./freed.ts";
+export { initialize } from "./initialize.ts";
+export { keepUnread, left } from "./left-run.ts";
 export { openTasks } from "./open-tasks.ts";
 export { reconcile } from "./reconcile.ts";
 export { rewind } from "./rewind.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createRuntime } from "../create-runtime.ts";
 import { definePlugin } from "../plugin/define-plugin.ts";
-import { defineProfile, sharedScope } from "../state/profile.ts";
+import { defineProfile, sharedScope } from "../state/define-profile.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";

@@ -3,8 +3,10 @@ import type { LiveStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { RootNeeds } from "../backend/check-profile.ts";
 import type { MessagePort } from "../builtin/background/open-tasks.ts";
 import type { TenantTasks } from "../builtin/background/task-table.ts";
+import type { Holding } from "../commit/holding.ts";
 import type { Children } from "../loop/children.ts";
 import type { LeftRun, LoopOutcome, LoopResult } from "../loop/finish.ts";
+import type { RunContext } from "../loop/run-context.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import type { RunRecords } from "../loop/run-records.ts";
 import type { RunTasks, TaskScene } from "../loop/run-tasks.ts";
@@ -14,6 +16,7 @@ import type { Bounds, Limits } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Hearer } from "../stream/listeners.ts";
+import type { SilenceWatch } from "../stream/silence-watch.ts";
 import type { ActiveRun, ActiveRuns } from "./active-runs.ts";
 import type { Holds } from "./holds.ts";
 import type { LiveOutputs } from "./live-outputs.ts";
@@ -56,6 +59,10 @@ export interface More {
   freed(parts: RunParts, run: ActiveRun, signal: AbortSignal | undefined): Promise<void>;
   /** Whether the run that was told to stop has left its thread by then. */
   isReleased(parts: RunParts, run: ActiveRun, timeoutMs: number): Promise<boolean>;
+  /** What whoever waits for a run is told of one that left, or could not write its last commit and is tried again. */
+  left(ended: LoopOutcome, ctx: RunContext, holding: Holding | undefined): Promise<LeftRun>;
+  /** What came too late for a run to read it is for whoever goes on with the thread. Never rejects. */
+  keepUnread(parts: RunParts, run: ActiveRun, ctx: RunContext): Promise<void>;
   /** What a run has used, with all that it started. */
   withFamily(parts: RunParts, result: LoopResult): Promise<LoopResult>;
   /** What becomes of a run that went on elsewhere. */
@@ -108,6 +115,8 @@ export interface RunParts {
   /** How many runs may stand above a run. */
   readonly maxDelegationDepth: number;
   readonly limits: Limits;
+  /** Looks for silence of all streams. */
+  readonly silence: SilenceWatch;
   /** How long whatever the runtime, or the run that these parts are bound to, waits for may take. */
   readonly bounds: Bounds;
   /** The same parts for one run, whose requests to the store are raced against its abort. */

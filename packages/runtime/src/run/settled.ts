@@ -158,9 +158,11 @@ async function heard({ holds, records }: RunParts, active: ActiveRun | undefined
   if (active?.result === undefined) return undefined;
   try {
     const ended = await active.result;
-    // One that waits may be looked at before it has left, when somebody has decided already or its family is at work: its record says so.
-    const isAsItStands = !isLeft(ended) && !(ended.isKept && ended.status === "waiting");
-    if (isAsItStands && (holds === undefined || !isTakenOver(ended))) return ended;
+    if (!isLeft(ended)) {
+      // One that waits may be looked at before it has left, when somebody has decided already or its family is at work: its record, if it has one here, says so.
+      const isOnRecord = ended.isKept && ended.status === "waiting" && (await records.runs.load(active.runId)) !== undefined;
+      if (!isOnRecord && (holds === undefined || !isTakenOver(ended))) return ended;
+    }
   } catch (thrown) {
     // It could not begin here. What is on record is another one's to go on with, or is tried again.
     if (holds === undefined || (await records.runs.load(active.runId)) === undefined) throw thrown;
@@ -180,7 +182,9 @@ async function recorded(parts: RunParts, run: RunRecord | Promised, bell?: RunBe
 function timedOut(id: RunId, { status }: RunRecord | Promised): AwakenError {
   if (status === "queued")
     return new AwakenError("timeout", `run '${id}' waits in the queue, and has not begun`, { details: { runId: id } });
-  const message = `run '${id}' is ${status}, and nobody here executes it: if it was cut off, resume it`;
+  const why =
+    status === "waiting" ? "goes on with another run, which is not over" : "nobody here executes it: if it was cut off, resume it";
+  const message = `run '${id}' is ${status}, and ${why}`;
   return new AwakenError("timeout", message, { details: { runId: id, status } });
 }
 

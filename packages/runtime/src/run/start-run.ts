@@ -1,7 +1,7 @@
-import { type AgentEvent, AwakenError, errorMessage, runId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, runId } from "@awaken/contract";
 import { cancelTaskTool } from "../builtin/background/cancel-task-tool.ts";
 import type { Holding } from "../commit/holding.ts";
-import { isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
+import { isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
 import type { AgentPlans, RunContext } from "../loop/run-context.ts";
 import { type Begun, beginLoop, type RunHost, runFrom } from "../loop/run-loop.ts";
@@ -144,8 +144,7 @@ class Execution implements RunInit, AgentPlans, RunHost {
   outcomeOf(ctx: RunContext, ended: LoopOutcome): Late<LoopOutcome> {
     const { ofRuntime } = this;
     const holding = this.#held;
-    if (isLeft(ended)) return withTold(ended, ctx, holding);
-    if (!ended.isKept && holding?.isTriedAgain === true) return withTold(leftUnkept(ended), ctx, holding);
+    if (isLeft(ended) || (!ended.isKept && holding?.isTriedAgain === true)) return ofRuntime.more.left(ended, ctx, holding);
     rememberOutput(ofRuntime, ctx, ended);
     const isUntold = ofRuntime.holds === undefined && ctx.identity.taskId !== undefined;
     return isUntold ? ofRuntime.more.tellOwner(this.parts, ctx.identity).then(() => ended) : ended;
@@ -167,7 +166,7 @@ class Execution implements RunInit, AgentPlans, RunHost {
     const { ofRuntime, run, tasks } = this;
     this.tasks = undefined;
     tasks?.close();
-    return isOver && run.inbox.size > 0 ? keepUnread(ofRuntime, run, ctx).then(() => this.#giveBack()) : this.#giveBack();
+    return isOver && run.inbox.size > 0 ? ofRuntime.more.keepUnread(ofRuntime, run, ctx).then(() => this.#giveBack()) : this.#giveBack();
   }
 
   #giveBack(): Promise<void> | undefined {
@@ -201,19 +200,6 @@ class Execution implements RunInit, AgentPlans, RunHost {
     if (this.#order === undefined || this.#order.holding !== undefined) return undefined;
     return AwakenError.is(thrown) && AGAIN.has(thrown.code) ? thrown : undefined;
   }
-}
-
-async function withTold(left: LeftRun, ctx: RunContext, holding: Holding | undefined): Promise<LeftRun> {
-  const { identity, progress } = ctx;
-  const step = progress.current;
-  const place = (await holding?.place?.()) ?? { type: "unknown" };
-  return { ...left, told: { runId: identity.runId, place, step } };
-}
-
-/** A run whose last commit could not be written is not over, whatever it says of itself. */
-function leftUnkept({ runId, threadId, termination }: LoopResult): LeftRun {
-  const { code = "storage_io", message } = termination.type === "error" ? termination : { message: "the run left without its last commit" };
-  return { type: "left", runId, threadId, failure: { of: "store", code, message, mayPass: true, retryAfterMs: undefined } };
 }
 
 /** The code that checks the answer is at hand as long as the run waits here. */
@@ -287,21 +273,4 @@ function handlesOf(init: Execution, parts: RunParts, order: RunOrder): TakeUp["h
       return init.tasks;
     },
   };
-}
-
-/** Messages that were accepted too late for the model to read are in the log for whoever goes on with the thread; news of tasks are told again. Never rejects. */
-async function keepUnread(
-  { tasks }: RunParts,
-  { inbox, threadId: thread }: ActiveRun,
-  { log, identity, writer }: RunContext,
-): Promise<void> {
-  const items = inbox.drain();
-  for (const item of items) if (item.type === "task") tasks.tell(thread, item.event);
-  const unread = items.flatMap((item) => (item.type === "messages" ? item.messages : []));
-  if (unread.length === 0) return;
-  try {
-    await writer.append(unread);
-  } catch (thrown) {
-    log.error(`${unread.length} messages could not be kept: ${errorMessage(thrown)}`, { runId: identity.runId });
-  }
 }

@@ -1,4 +1,4 @@
-import { type RunRecord, threadId, runId as toRunId } from "@awaken/contract";
+import { AwakenError, type RunRecord, threadId, runId as toRunId } from "@awaken/contract";
 import { endOrder } from "../loop/resume-order.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { beginRun } from "./begin-run.ts";
@@ -19,8 +19,19 @@ export async function stopWaiting(parts: RunParts, id: string): Promise<ActiveRu
   if (waiting === undefined) return undefined;
   // Somebody may have taken it up meanwhile.
   if (parts.active.byRun(waiting.runId) !== undefined || parts.active.find(id).type !== "none") return stop(parts, id);
-  const { run, begun } = beginRun(parts, endOrder(waiting));
-  run.cancel();
-  await begun;
-  return run;
+  try {
+    const { run, begun } = beginRun(parts, endOrder(waiting));
+    run.cancel();
+    await begun;
+    return run;
+  } catch (thrown) {
+    if (!AwakenError.is(thrown) || thrown.code !== "thread_already_running" || (await isAtWork(parts, waiting))) throw thrown;
+    return undefined;
+  }
+}
+
+/** Whether it goes on in another process, where nobody can be told: a queue brings him word. It may also be over, or deleted. */
+async function isAtWork({ records, holds }: RunParts, { runId }: RunRecord): Promise<boolean> {
+  const now = holds === undefined ? await records.runs.load(runId) : undefined;
+  return now !== undefined && now.status !== "done";
 }

@@ -10,9 +10,10 @@ import { defineEffect } from "../phase/effect.ts";
 import { definePlugin } from "../plugin/define-plugin.ts";
 import { defineState } from "../state/key.ts";
 import { instantClock } from "../testing/fake-clock.ts";
+import type { allow } from "../tool/allow.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { reply } from "../tool/reply.ts";
-import { type allow, ask } from "../tool/verdict.ts";
+import { ask } from "../tool/verdict.ts";
 
 const SILENT = { warn() {}, error() {} };
 const THREAD = "t";

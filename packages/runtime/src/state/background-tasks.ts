@@ -1,5 +1,6 @@
-import { type BackgroundTaskState, backgroundTasksSchema, type TaskRecord } from "@awaken/contract";
+import type { BackgroundTaskState, TaskRecord } from "@awaken/contract";
 import { defineRuntimeState } from "./key.ts";
+import { lateSchema } from "./late-schema.ts";
 
 export const taskIdOf = (count: number): string => `bg_${count}`;
 
@@ -17,7 +18,7 @@ export type BackgroundTaskUpdate = (value: BackgroundTaskState) => BackgroundTas
 export const backgroundTasks = defineRuntimeState("background_tasks", {
   scope: "thread",
   merge: "commutative",
-  schema: backgroundTasksSchema,
+  schema: lateSchema((room) => room.backgroundTasksSchema),
   initial: (): BackgroundTaskState => ({ next: 0, tasks: [] }),
   apply: (value, change: BackgroundTaskUpdate): BackgroundTaskState => change(value),
 });

@@ -3,7 +3,7 @@ import { sameJson } from "@awaken/contract/store";
 import type { AnyStateKey } from "./key.ts";
 
 /** Schemas of ours say quickly whether a value is as they would give it. */
-const isFit = (schema: Schema, value: unknown): boolean =>
+export const isFit = (schema: Schema, value: unknown): boolean =>
   "fits" in schema && typeof schema.fits === "function" && Reflect.apply(schema.fits, schema, [value, 0]) === true;
 
 function refuse(key: AnyStateKey, code: ErrorCode, message: string): never {

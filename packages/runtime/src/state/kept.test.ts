@@ -3,7 +3,10 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { command } from "../phase/command.ts";
 import { defineState } from "./key.ts";
+import { schemas } from "./late-schema.ts";
 import { StateStore } from "./store.ts";
+
+await schemas.open();
 
 const notes = defineState("notes", {
   scope: "thread",

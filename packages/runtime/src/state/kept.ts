@@ -43,5 +43,5 @@ export class KeptKeys {
   }
 }
 
-const versionOf = ({ versions }: PersistedState, name: string): number =>
+export const versionOf = ({ versions }: PersistedState, name: string): number =>
   versions !== undefined && Object.hasOwn(versions, name) ? (versions[name] ?? 1) : 1;

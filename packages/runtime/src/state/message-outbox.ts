@@ -1,5 +1,6 @@
-import { type FailedMessages, failedMessagesSchema, type MessageOutbox, messageOutboxSchema } from "@awaken/contract";
+import type { FailedMessages, MessageOutbox } from "@awaken/contract";
 import { defineRuntimeState } from "./key.ts";
+import { lateSchema } from "./late-schema.ts";
 
 /** The change itself: whoever makes one has loaded what knows how, `builtin/messages`. */
 export type OutboxUpdate = (value: MessageOutbox) => MessageOutbox;
@@ -8,7 +9,7 @@ export type OutboxUpdate = (value: MessageOutbox) => MessageOutbox;
 export const messageOutbox = defineRuntimeState("message_outbox", {
   scope: "thread",
   merge: "commutative",
-  schema: messageOutboxSchema,
+  schema: lateSchema((room) => room.messageOutboxSchema),
   initial: (): MessageOutbox => ({ pending: [] }),
   apply: (value, change: OutboxUpdate): MessageOutbox => change(value),
 });
@@ -19,7 +20,7 @@ export type FailedUpdate = { readonly type: "add"; readonly failed: FailedMessag
 export const failedMessages = defineRuntimeState("failed_messages", {
   scope: "thread",
   merge: "commutative",
-  schema: failedMessagesSchema,
+  schema: lateSchema((room) => room.failedMessagesSchema),
   initial: (): FailedMessages => ({ messages: [] }),
   apply: ({ messages }, update: FailedUpdate): FailedMessages => ({
     messages: update.type === "clear" ? [] : [...messages, update.failed],

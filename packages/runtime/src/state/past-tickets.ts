@@ -1,5 +1,6 @@
-import { type ClosedTicket, type Decided, type DecidedTicket, decidedSchema } from "@awaken/contract";
+import type { ClosedTicket, Decided, DecidedTicket } from "@awaken/contract";
 import { defineRuntimeState } from "./key.ts";
+import { lateSchema } from "./late-schema.ts";
 
 export type PastTicketsUpdate =
   | { readonly type: "decided"; readonly ticket: DecidedTicket }
@@ -9,7 +10,7 @@ export type PastTicketsUpdate =
 /** What became of the tickets of this run that are not open any more. */
 export const pastTickets = defineRuntimeState("decided", {
   merge: "commutative",
-  schema: decidedSchema,
+  schema: lateSchema((room) => room.decidedSchema),
   initial: (): Decided => ({ entries: [] }),
   apply: (value, { type, ticket }: PastTicketsUpdate): Decided =>
     type === "decided" ? { ...value, entries: [...value.entries, ticket] } : { ...value, closed: [...(value.closed ?? []), ticket] },

@@ -3,7 +3,8 @@ import type { ProfileOwner, ProfileRecord, ProfileStore } from "@awaken/contract
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { thrownBy } from "../plugin/engine-bench.test-support.ts";
-import { createProfileAccess, defineProfile, sharedScope } from "./profile.ts";
+import { defineProfile, sharedScope } from "./define-profile.ts";
+import { createProfileAccess } from "./profile.ts";
 
 /** The port in a few lines. */
 function memoryProfiles(): ProfileStore & { readonly rows: Map<string, ProfileRecord> } {

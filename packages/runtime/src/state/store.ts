@@ -1,9 +1,10 @@
 import { AwakenError, errorMessage, type Log, type MergeRule, type PersistedState } from "@awaken/contract";
 import type { Batch } from "./batch.ts";
 import { checkValue } from "./check-value.ts";
+import type { Reading } from "./decode-value.ts";
 import { KeptKeys } from "./kept.ts";
 import type { AnyStateKey, StateKey } from "./key.ts";
-import { decodeState, decodeValue, type ExportScope, encodeState, type Reading, type UnknownKeys } from "./persist.ts";
+import { decoded, decodeState, type ExportScope, encodeState, type UnknownKeys } from "./persist.ts";
 import { applied, initialValue, refusal } from "./reduce.ts";
 import { type SlotTable, Snapshot, type StateReader, slotTable } from "./snapshot.ts";
 
@@ -236,7 +237,7 @@ export class StateStore implements StateReader {
     const kept = this.#kept?.take(key.name);
     if (kept === undefined || kept.scope !== key.scope) return;
     const values = this.#values.slice();
-    values[this.#slot(key)] = decodeValue(key, kept.value, kept.version, this.#log);
+    values[this.#slot(key)] = decoded(key, kept.value, kept.version, this.#log);
     this.#show(this.#revision, values);
   }
 

@@ -1,6 +1,7 @@
 import { AwakenError, type ErrorCode, type PartRules, partRule } from "@awaken/contract";
 import { type AbortEar, type AbortSource, abortSource } from "./abort-source.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, elapsedOn } from "./clock.ts";
+import type { SilenceWatch } from "./silence-watch.ts";
 
 /** How long the code of others may keep a run waiting, in milliseconds. `Infinity` is no limit. */
 export interface Limits {
@@ -76,6 +77,8 @@ export interface BoundsInit {
   readonly limits: Limits;
   /** After the abort: how long all that closes the run may take together. */
   readonly cancelGraceMs: number;
+  /** Who looks for silence of streams, for all runs. */
+  readonly silence?: SilenceWatch;
 }
 
 const NOTHING = () => {};
@@ -116,6 +119,10 @@ export class Bounds implements AbortEar {
   constructor(given: AbortSource | AbortSignal, init: BoundsInit) {
     this.source = abortSource(given);
     this.#init = init;
+  }
+
+  get silence(): SilenceWatch | undefined {
+    return this.#init.silence;
   }
 
   /** Timer and listener stay between two waits, until it is let go. Otherwise nothing is left behind when nothing is watched. */
@@ -210,8 +217,7 @@ export class Bounds implements AbortEar {
   }
 
   #now(): number {
-    const { clock } = this.#init;
-    return clock.elapsed === undefined ? clock.now() : clock.elapsed();
+    return elapsedOn(this.#init.clock);
   }
 
   #due(now: number): void {

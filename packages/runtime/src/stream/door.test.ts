@@ -1,6 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { Door, whenThere } from "./door.ts";
+
+afterEach(() => vi.resetModules());
 
 describe("a door", () => {
   it("loads once, for all who come at once, and gives what is loaded without a promise", async () => {
@@ -27,7 +29,10 @@ describe("a door", () => {
       if (tries === 1) throw new Error("offline");
       return { tries };
     });
-    await expect(Promise.all([door.open(), door.open()])).rejects.toThrow("offline");
+    await expect(Promise.all([door.open(), door.open()])).rejects.toMatchObject({
+      code: "internal",
+      message: "a part is not loaded: offline",
+    });
     expect(await door.open()).toEqual({ tries: 2 });
   });
 
@@ -44,11 +49,22 @@ describe("a door", () => {
     expect(heard).toEqual(["loaded at 100"]);
   });
 
+  it("the clock of a test stands still while the memory store loads what it needs seldom", async () => {
+    vi.resetModules();
+    const { memoryStore } = await import("@awaken/stores/memory");
+    const kit = await import("../testing/fake-clock.ts");
+    const [store, clock] = [memoryStore(), kit.fakeClock()];
+    const heard: unknown[] = [];
+    void store.threads.list({}).then(() => heard.push(clock.now()));
+    await clock.advance(100);
+    expect(heard).toEqual([0]);
+  });
+
   it("a test's time goes on when it could not be loaded", async () => {
     const clock = fakeClock();
     const door = new Door(() => Promise.reject(new Error("offline")));
     const failed = Promise.resolve(door.open()).catch(String);
     await clock.advance(1);
-    expect(await failed).toBe("Error: offline");
+    expect(await failed).toBe("AwakenError: a part is not loaded: offline");
   });
 });

@@ -1,7 +1,6 @@
-import { AwakenError, asItIsNow } from "@awaken/contract";
+import { asItIsNow, type Late } from "@awaken/contract";
 
-/** What is there already, or comes. */
-export type Late<T> = T | Promise<T>;
+export { Door, type Late } from "@awaken/contract";
 
 /** At once when it is there: nothing is awaited that need not be. */
 export const whenThere = <T, U>(late: Late<T>, use: (value: T) => Late<U>): Late<U> =>
@@ -13,59 +12,3 @@ export const withRoom = <Room, Given, T>(late: Late<Room>, given: Given, use: (r
   const now = asItIsNow(given);
   return late.then((room) => use(room, now));
 };
-
-const onTheirWay = new Set<Promise<unknown>>();
-
-/** Waits until the parts that were asked for are there, or could not be loaded; answers whether there was one. A test's clock stands still meanwhile. */
-export async function partsThere(): Promise<boolean> {
-  const parts = [...onTheirWay];
-  await Promise.allSettled(parts);
-  return parts.length > 0;
-}
-
-/**
- * A part of the runtime that most programs do without, loaded when it is first needed. From then on it is there at once, without a promise.
- * What could not be loaded is asked for again by whoever needs it next.
- */
-export class Door<Room> {
-  readonly #load: () => Late<Room>;
-  #room: Room | undefined;
-  #loading: Promise<Room> | undefined;
-
-  constructor(load: () => Late<Room>) {
-    this.#load = load;
-  }
-
-  /** Undefined as long as nobody needed it. */
-  get room(): Room | undefined {
-    return this.#room;
-  }
-
-  /** For those who ask for it only when it is there: what leads to it has opened it. */
-  get here(): Room {
-    const { room } = this;
-    if (room === undefined) throw new AwakenError("internal", "a part of the runtime is not loaded");
-    return room;
-  }
-
-  open(): Late<Room> {
-    const there = this.#room ?? this.#loading ?? this.#load();
-    if (!(there instanceof Promise)) {
-      this.#room = there;
-      return there;
-    }
-    this.#loading ??= this.#enter(there);
-    return this.#loading;
-  }
-
-  async #enter(loading: Promise<Room>): Promise<Room> {
-    onTheirWay.add(loading);
-    try {
-      this.#room = await loading;
-      return this.#room;
-    } finally {
-      onTheirWay.delete(loading);
-      this.#loading = undefined;
-    }
-  }
-}

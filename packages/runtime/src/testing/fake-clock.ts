@@ -1,5 +1,5 @@
+import { partsThere } from "@awaken/contract";
 import type { Clock } from "../stream/clock.ts";
-import { partsThere } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
 
 interface Timer {

@@ -29,7 +29,6 @@ import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts"
 import { keepForStep } from "../loop/decisions/keep-for-step.ts";
 import { takeSeededDecisions } from "../loop/decisions/take-decisions.ts";
 import { isLeft, type LoopResult } from "../loop/finish.ts";
-import { isOpenCall } from "../loop/open-calls.ts";
 import { openRun } from "../loop/open-run.ts";
 import { openSeldom } from "../loop/open-seldom.ts";
 import { runLoop } from "../loop/run-loop.ts";
@@ -38,7 +37,7 @@ import { toPlan } from "../loop/to-plan.ts";
 import { compileEnv } from "../plugin/compile-env.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
-import { storedCalls } from "../state/tool-call-states.ts";
+import { isPlainState } from "../state/plain-state.ts";
 import type { Clock } from "../stream/clock.ts";
 import { Door } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
@@ -47,6 +46,7 @@ import { Queue } from "../stream/queue.ts";
 import type { Tool } from "../tool/tool.ts";
 import { EventChecker } from "./event-checker.ts";
 import { countingIds, fakeClock } from "./fake-clock.ts";
+import { NO_CHILDREN, NO_TASKS } from "./no-family.ts";
 import { type ScriptedProvider, type ScriptStep, scripted } from "./scripted.ts";
 import { ThreadLog } from "./thread-log.ts";
 
@@ -203,7 +203,8 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
   const activation = activationOf(init, init.model ?? model ?? scripted([]), thread, ids);
   const seldom = new Door(openSeldom);
   // As whatever loads a thread does.
-  if (storedCalls(activation.history.threadState).some(isOpenCall)) await seldom.open();
+  const { threadState } = activation.history;
+  if (init.resume !== undefined || (threadState !== undefined && !isPlainState(threadState))) await seldom.open();
   const ctx = openRun(activation, {
     scopeId: DEFAULT_SCOPE,
     signal: init.signal ?? new AbortController().signal,
@@ -217,6 +218,8 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
     cancelGraceMs: 30_000,
     seldom,
     plans: { replan: (agentId) => replan(init, agentId) },
+    children: NO_CHILDREN,
+    tasks: () => NO_TASKS,
   });
   await takeSeededDecisions(ctx, activation);
   const result = await runLoop(ctx);

@@ -68,7 +68,7 @@ export class ThreadLog implements CommitStore {
     return {
       messages: effectiveMessages(this.rows),
       messageCount: this.rows.length,
-      threadState: this.#memory.read(THREAD)?.state,
+      threadState: this.#memory.stateOf(THREAD),
       run: run === undefined ? undefined : { state: run.state, counted: countedBy(run) },
       cutCalls: [],
       ledger: undefined,

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@awaken/contract";
+import { allow } from "./allow.ts";
 import { Reply } from "./plain-reply.ts";
 import type { PreparedCall } from "./tool.ts";
-import { allow } from "./verdict.ts";
 
 /** A call whose answer is the client's. */
 export function waitForClient(id: string, input: JsonValue): PreparedCall {

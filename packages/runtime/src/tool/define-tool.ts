@@ -19,12 +19,13 @@ import {
 import type { HookScene } from "../phase/hook.ts";
 import { type AnyStateKey, isKeyList } from "../state/key.ts";
 import type { Bounds, Work } from "../stream/bounds.ts";
+import { allow } from "./allow.ts";
 import type { JsonOnly } from "./json-only.ts";
 import { Reply } from "./plain-reply.ts";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
 import { toolData } from "./tool-data.ts";
 import { guessToolKind, TOOL_KINDS, type ToolKind } from "./tool-kind.ts";
-import { allow, type Verdict } from "./verdict.ts";
+import type { Verdict } from "./verdict.ts";
 
 export interface ToolInit<I, O> {
   /** The name by which the model calls it. */

@@ -1,10 +1,11 @@
 import { type JsonObject, toJson } from "@awaken/contract";
 import { checkJson } from "@awaken/contract/json-schema";
 import type { HookScene } from "../phase/hook.ts";
+import { allow } from "./allow.ts";
 import { type ForeignOptions, isFunction, isObject, type JsonSchemaObject } from "./foreign-values.ts";
 import { Reply } from "./plain-reply.ts";
 import type { ToolContext } from "./tool.ts";
-import { allow, ask, type Verdict } from "./verdict.ts";
+import { ask, type Verdict } from "./verdict.ts";
 
 // What AI SDK tools do, from the check of their input on.
 

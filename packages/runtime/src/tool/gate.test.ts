@@ -2,9 +2,10 @@ import { decisionId, dispatchId, type ToolResult } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
 import { compileEnv } from "../plugin/compile-env.ts";
 import { callOf, plugin, recordedLog, sceneOf, thrownBy } from "../plugin/engine-bench.test-support.ts";
+import { allow } from "./allow.ts";
 import { type Gate, type GateEntry, type GateInput, type PolicyInput, policyGate } from "./gate.ts";
 import { resolveGates } from "./resolve-gates.ts";
-import { allow, answer, ask, block, deny, suspend, type Verdict } from "./verdict.ts";
+import { answer, ask, block, deny, suspend, type Verdict } from "./verdict.ts";
 
 const input = (more: Partial<GateInput> = {}): GateInput => ({
   ...sceneOf(),

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, MediaContent, ToolResult } from "@awaken/contract";
+import type { JsonObject, MediaContent, ToolResult } from "@awaken/contract";
 import type { Command } from "../phase/command.ts";
 import type { ToolReply } from "./tool.ts";
 
@@ -24,10 +24,4 @@ export interface ReplyExtras {
   readonly metadata?: JsonObject;
   /** Committed together with the result. */
   readonly command?: Command;
-}
-
-/** A result with more than data: a text for the model, media, or a command to commit with it. */
-export function reply(data: JsonValue, extras: ReplyExtras = {}): Reply {
-  const { command, ...rest } = extras;
-  return new Reply({ type: "success", data, ...rest }, command);
 }

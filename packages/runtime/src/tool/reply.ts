@@ -1,7 +1,13 @@
 import type { JsonValue, Suspension } from "@awaken/contract";
 import { Reply, type ReplyExtras } from "./plain-reply.ts";
 
-export { Reply, type ReplyExtras, reply } from "./plain-reply.ts";
+export { Reply, type ReplyExtras } from "./plain-reply.ts";
+
+/** A result with more than data: a text for the model, media, or a command to commit with it. */
+export function reply(data: JsonValue, extras: ReplyExtras = {}): Reply {
+  const { command, ...rest } = extras;
+  return new Reply({ type: "success", data, ...rest }, command);
+}
 
 export interface FailExtras extends Pick<ReplyExtras, "metadata" | "command"> {
   /** More about the failure, for programs; the model reads the message alone. */

@@ -27,11 +27,6 @@ export type Verdict =
 /** A verdict that keeps the tool from running. */
 export type Intercept = Exclude<Verdict, { type: "allow" }>;
 
-const ALLOW: Verdict = Object.freeze({ type: "allow" });
-
-/** Lets the call run. */
-export const allow = (): Verdict => ALLOW;
-
 /** Refuses the call and ends the run. */
 export const block = (reason: string): Intercept => ({ type: "block", reason });
 

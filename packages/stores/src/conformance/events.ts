@@ -1,4 +1,4 @@
-import { scopeId } from "@awaken/contract";
+import { scopeId, type ThreadId } from "@awaken/contract";
 import { type EventCursor, type EventScope, type EventStart, eventCursor, type StoredEvent } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { append, draft, event, keyed, R1, R2, runs, T1, T2, user } from "./records.ts";
@@ -12,6 +12,7 @@ export function eventConformance(it: StoreTest): void {
     idempotency(it);
     expectations(it);
     subscriptions(it);
+    gaps(it);
     liveStreams(it);
   });
 }
@@ -252,6 +253,26 @@ function subscriptions(it: StoreTest): void {
       while (!(await iterator.next()).done);
     };
     await failure(drain(), "cursor_expired");
+  });
+}
+
+/** A run may have events on other threads than its own: those go with their thread. */
+function gaps(it: StoreTest): void {
+  it("a reader of a run goes on behind what a deleted thread took out of the middle of its log", async ({ store }) => {
+    const { signal } = new AbortController();
+    const told = (n: number, threadId: ThreadId) => ({ draft: { ...draft("n", { payload: { n } }), threadId, runId: R1 } });
+    await store.commit(append(0, [user("m1")], { run: runs.done(), events: [told(1, T1)] }));
+    await store.threads.create({ id: T2 });
+    const iterator = (await store.events.subscribe(run, { type: "start" }, { signal }))[Symbol.asyncIterator]();
+    expect((await iterator.next()).value).toMatchObject({ payload: { n: 1 } });
+    await store.events.append([told(2, T2), told(3, T2), told(4, T1)]);
+    await store.threads.delete(T2, "reject");
+    expect((await iterator.next()).value).toMatchObject({ payload: { n: 4 } });
+    expect(numbersOf(await take(await store.events.subscribe(run, { type: "start" }, { signal }), 2))).toEqual([1, 4]);
+    expect(numbersOf((await store.events.list(run, {})).items)).toEqual([1, 4]);
+    const next = iterator.next();
+    await store.events.append([told(5, T1)]);
+    expect((await next).value).toMatchObject({ payload: { n: 5 } });
   });
 }
 

@@ -12,9 +12,25 @@ const eventsOf = async (store: Store, id: ThreadId): Promise<readonly string[]> 
 const post = (count: number, outbound: readonly Outbound[], more: Partial<ThreadCommit> = {}): ThreadCommit =>
   append(count, [user(`m${count}`)], { outbound, ...more });
 
+function forOneRun(it: StoreTest): void {
+  it("what is for a run is delivered while that is on record, and not to another thread by the same id", async ({ store }) => {
+    const toParent = (id: string): Outbound => ({ id, threadId: T2, forRun: R2, events: [eventFor(T2, id)] });
+    await store.commit(post(0, [toParent("too early")]));
+    await store.commit(write(runs.done({ runId: R2, threadId: T2 })));
+    await store.commit(post(1, [toParent("told")]));
+    expect(await eventsOf(store, T2)).toEqual(["told"]);
+    await store.threads.delete(T2, "detach");
+    await store.commit({ ...append(0, [user("again")]), threadId: T2 });
+    await store.commit(post(2, [toParent("too late")]));
+    expect(await eventsOf(store, T2)).toEqual([]);
+  });
+}
+
 /** Events alone, which a store without a queue delivers too. */
 export function outboundConformance(it: StoreTest): void {
   describe("what a commit puts on other threads", () => {
+    forOneRun(it);
+
     it("events stand in the logs of their threads, once for each id, beside those of the commit itself", async ({ store }) => {
       const outbound = [
         { id: "o1", threadId: T2, events: [eventFor(T2, "told"), eventFor(T2, "told more")] },

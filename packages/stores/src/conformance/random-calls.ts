@@ -142,6 +142,7 @@ export class RandomCalls {
             events: this.#events(this.#thread(), this.#run()),
             dispatch: { dispatchId: this.#dispatch(), threadId: thread, runId: run },
             ...(chance.is(0.3) && { pending: [this.#pending.message()] }),
+            ...(chance.is(0.3) && { forRun: this.#run() }),
           },
         ]
       : [];

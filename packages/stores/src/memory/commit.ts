@@ -16,7 +16,7 @@ import type { DispatchMove } from "../plan/dispatch-plan.ts";
 import type { Appended } from "./event-batch.ts";
 import { appendEvents, readAll } from "./events.ts";
 import { NONE } from "./journal.ts";
-import { hasSeldom, openSeldom, seldom } from "./late-ports.ts";
+import { seldom } from "./late-ports.ts";
 import { writeLedger } from "./ledger.ts";
 import { appendMessages } from "./messages.ts";
 import type { Copies } from "./own.ts";
@@ -29,11 +29,11 @@ import { type Access, type Change, type ThreadRow, threadRow } from "./tables.ts
 export const commitPort =
   ({ write, transaction }: Access): CommitThread =>
   (commit) => {
-    if (isPlainCommit(commit) || hasSeldom()) return write((change) => commitThread(change, commit));
+    if (isPlainCommit(commit) || seldom.room !== undefined) return write((change) => commitThread(change, commit));
     // What is handed over stays as it is.
     const given = isComposed(commit) ? commit : asItIsNow(commit);
     return transaction(async (inside) => {
-      await openSeldom();
+      await seldom.open();
       return inside.write((change) => commitThread(change, given));
     });
   };
@@ -81,11 +81,11 @@ class Committed implements CommitResult {
   }
 }
 
-const rare = () => seldom().rarePlans;
+const rare = () => seldom.here.rarePlans;
 
 /** What a composed commit leads to is the store's own. */
 function writeCommitted(change: Change, row: ThreadRow, { before, after }: DispatchMove, copies: Copies | undefined): DispatchRecord {
-  if (copies !== undefined) return seldom().writeDispatch(change, after);
+  if (copies !== undefined) return seldom.here.writeDispatch(change, after);
   placeDispatch(change, row, before, after);
   return after;
 }
@@ -93,10 +93,10 @@ function writeCommitted(change: Change, row: ThreadRow, { before, after }: Dispa
 /** Writes what the plan says, in the order in which it was decided. */
 function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   if (isPlainCommit(commit)) checkPlainCommit(commit);
-  else seldom().checkCommit(commit);
+  else seldom.here.checkCommit(commit);
   const { tables, journal, now } = change;
   const { threadState, landedStep } = commit;
-  const copies = isComposed(commit) ? undefined : seldom().copies;
+  const copies = isComposed(commit) ? undefined : seldom.here.copies;
   const row = threadRow(tables, commit.threadId);
   const plan = planCommit(commit, new TableReads(tables, row, commit), { now, ids: tables.ids, rare });
   const { outbound } = plan;
@@ -109,13 +109,13 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
     row.state = copies === undefined ? threadState : copies.own(threadState);
   }
   writeLedger(change, plan.ledger, copies);
-  if (commit.pending !== undefined) seldom().writePending(change, row, plan.pending);
+  if (commit.pending !== undefined) seldom.here.writePending(change, row, plan.pending);
   const dispatch = plan.dispatch && writeCommitted(change, row, plan.dispatch, copies);
-  if (plan.wishes.taken.length > 0) seldom().takeWishes(change, plan.wishes.taken);
-  if (landedStep !== undefined && tables.streamCheckpoints.size > 0) seldom().dropCheckpoint(change, commit.runId, landedStep);
-  if (outbound.ids.length > 0) seldom().writeOutbound(change, outbound);
+  if (plan.wishes.taken.length > 0) seldom.here.takeWishes(change, plan.wishes.taken);
+  if (landedStep !== undefined && tables.streamCheckpoints.size > 0) seldom.here.dropCheckpoint(change, commit.runId, landedStep);
+  if (outbound.ids.length > 0) seldom.here.writeOutbound(change, outbound);
   const events = commit.events === undefined ? NONE : appendEvents(change, commit.events, { copies, row });
-  if (outbound.events.length > 0) appendEvents(change, outbound.events, { copies: seldom().copies, row: undefined });
-  const next = plan.next && seldom().writeDispatch(change, plan.next);
+  if (outbound.events.length > 0) appendEvents(change, outbound.events, { copies: seldom.here.copies, row: undefined });
+  const next = plan.next && seldom.here.writeDispatch(change, plan.next);
   return new Committed(row.messages.length, plan, { run, dispatch, next, events });
 }

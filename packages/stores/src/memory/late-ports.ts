@@ -1,4 +1,4 @@
-import { AwakenError, asItIsNow } from "@awaken/contract";
+import { asItIsNow, Door } from "@awaken/contract";
 import type {
   ConfigKey,
   ConfigStore,
@@ -21,22 +21,10 @@ import type { ThreadQueries } from "./thread-queries.ts";
  * first call of it.
  */
 
-type Room = typeof import("./seldom.ts");
+export type Room = typeof import("./seldom.ts");
 
-let room: Room | undefined;
-
-export const hasSeldom = (): boolean => room !== undefined;
-
-/** For what nothing in the tables leads to before it is loaded. */
-export function seldom(): Room {
-  if (room === undefined) throw new AwakenError("internal", "a part of the memory store is not loaded");
-  return room;
-}
-
-export async function openSeldom(): Promise<Room> {
-  room ??= await import("./seldom.ts");
-  return room;
-}
+/** `here`: for what nothing in the tables leads to before it is loaded. */
+export const seldom = new Door(() => import("./seldom.ts"));
 
 /** A method of a port that is not there yet. */
 type Ask<Port> = <Given extends readonly unknown[], T>(
@@ -51,12 +39,12 @@ function asking<Port>(access: Access, make: Make<Port>): Ask<Port> {
   let port: Port | undefined;
   return (pick) =>
     (...given) => {
-      if (room !== undefined) {
-        port ??= make(room)(access, access);
+      if (seldom.room !== undefined) {
+        port ??= make(seldom.room)(access, access);
         return pick(port)(...given);
       }
       const now = asItIsNow(given);
-      return access.transaction(async (inside) => pick(make(await openSeldom())(inside, access))(...now));
+      return access.transaction(async (inside) => pick(make(await seldom.open())(inside, access))(...now));
     };
 }
 
@@ -64,7 +52,7 @@ function asking<Port>(access: Access, make: Make<Port>): Ask<Port> {
 const late =
   <Port>(make: Make<Port>, build: (ask: Ask<Port>) => Port) =>
   (access: Access): Port =>
-    room === undefined ? build(asking(access, make)) : make(room)(access, access);
+    seldom.room === undefined ? build(asking(access, make)) : make(seldom.room)(access, access);
 
 export const lateThreads = late<ThreadQueries>(
   (parts) => parts.threadQueries,

@@ -121,6 +121,6 @@ export class TableReads extends ThreadReads implements CommitReads {
 
   get outbound(): OutboundReads {
     const { tables } = this;
-    return { isDelivered: (id) => tables.outbound.has(id), thread: (id) => new ThreadReads(tables, tables.threads.get(id)) };
+    return { delivered: tables.outbound, runs: tables.runs, thread: (id) => new ThreadReads(tables, tables.threads.get(id)) };
   }
 }

@@ -17,7 +17,8 @@ import {
   lateRuns,
   lateThreads,
   lateWishes,
-  openSeldom,
+  type Room,
+  seldom,
 } from "./late-ports.ts";
 import { lateQueue, type Queue } from "./late-queue.ts";
 import { ledgerPort } from "./ledger.ts";
@@ -74,27 +75,23 @@ export function memoryStore(options: MemoryStoreOptions = {}): QueueStore {
     return { scopeId, live: livePort(scopeId, tenants, shared), ...portsIn(gate), transaction };
   }
 
+  /** In its place in the line, whenever the part is there. */
+  const late = <T>(work: (room: Room, inside: Runner) => Promise<T>) =>
+    gate.transaction(async (inside) => work(await seldom.open(), inside));
   let queue: Queue | undefined;
-  const queueOn = async (runner: Runner) => (await openSeldom()).dispatchQueue(runner, () => tenants.all(), clock);
   const askQueue = <T>(work: (queue: Queue) => Promise<T>): Promise<T> =>
     queue === undefined
-      ? gate.transaction(async (inside) => {
-          queue = await queueOn(gate);
-          return work(await queueOn(inside));
+      ? late(({ dispatchQueue }, inside) => {
+          const queueOn = (runner: Runner) => dispatchQueue(runner, () => tenants.all(), clock);
+          queue = queueOn(gate);
+          return work(queueOn(inside));
         })
       : work(queue);
   const sweep = (retention: Retention) => {
     const asked = { ...retention };
-    return gate.transaction(async (inside) => {
-      const { sweepAll } = await openSeldom();
-      return inside.write(() => sweepAll(tenants, asked, clock()));
-    });
+    return late(({ sweepAll }, inside) => inside.write(() => sweepAll(tenants, asked, clock())));
   };
-  const stats = () =>
-    gate.transaction(async (inside) => {
-      const { statsOf } = await openSeldom();
-      return inside.read(() => statsOf(tenants.all()));
-    });
+  const stats = () => late(({ statsOf }, inside) => inside.read(() => statsOf(tenants.all())));
   const close = () => gate.close();
   return {
     ...scoped(DEFAULT_SCOPE),

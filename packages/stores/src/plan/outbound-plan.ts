@@ -1,4 +1,4 @@
-import type { ThreadId } from "@awaken/contract";
+import type { RunId, ThreadId } from "@awaken/contract";
 import {
   type EventAppend,
   type NewDispatch,
@@ -14,9 +14,16 @@ import type { PendingReads } from "./pending-plan.ts";
 
 type QueueOf = Pick<QueueReads, "epoch" | "isKnown" | "holder" | "newest">;
 
+interface Known<Id> {
+  has(id: Id): boolean;
+}
+
 /** What a commit asks about the threads that it puts something on. */
 export interface OutboundReads {
-  isDelivered(id: string): boolean;
+  /** What was delivered before, by its id. */
+  readonly delivered: Known<string>;
+  /** Of all threads. */
+  readonly runs: Known<RunId>;
   thread(id: ThreadId): QueueOf & PendingReads;
 }
 
@@ -44,7 +51,7 @@ interface Asked {
 export function planOutbound({ outbound, dispatch }: ThreadCommit, asked: Asked, now: number): OutboundPlan {
   if (outbound === undefined || outbound.length === 0) return NO_OUTBOUND;
   const { outbound: reads } = asked;
-  const fresh = outbound.filter(({ id }) => !reads.isDelivered(id));
+  const fresh = outbound.filter(({ id, forRun }) => !reads.delivered.has(id) && (forRun === undefined || reads.runs.has(forRun)));
   const queued = planDispatches(fresh, dispatch !== undefined && "dispatch" in dispatch ? dispatch.dispatch : undefined, { reads, now });
   const threads = new Set(fresh.map(({ threadId }) => threadId));
   return {

@@ -177,7 +177,7 @@ async function subscribe(access: Access, scope: EventScope, from: EventStart, si
     bounds: () => loadBounds(session, scopeId, log),
   };
   try {
-    return follow({ reader, from: await startOf(session, scopeId, log, from), bell, signal, leave });
+    return follow({ reader, log, from: await startOf(session, scopeId, log, from), bell, signal, leave });
   } catch (thrown) {
     leave();
     throw thrown;

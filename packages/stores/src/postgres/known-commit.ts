@@ -73,6 +73,7 @@ function isAllKnown(commit: ThreadCommit, known: KnownThread): boolean {
 
 const isClaimed = ({ ledger }: ThreadCommit, key: string): boolean => ledger?.claims.some((claim) => claim.idempotencyKey === key) === true;
 
+const NO_IDS: ReadonlySet<string> = new Set();
 const NO_QUEUE = { epoch: () => 0, isKnown: () => false, holder: () => undefined, newest: () => undefined };
 
 function readsOf(commit: ThreadCommit, known: KnownThread): RowReads {
@@ -95,7 +96,8 @@ function readsOf(commit: ThreadCommit, known: KnownThread): RowReads {
     committed: () => new Set(),
     events: { known: () => undefined, head: (log) => known.heads.get(logKey(log)) ?? EMPTY_LOG },
     outbound: {
-      isDelivered: () => false,
+      delivered: NO_IDS,
+      runs: NO_IDS,
       thread: () => ({ ...NO_QUEUE, pending: () => nothing, committed: () => new Set() }),
     },
   };

@@ -18,6 +18,10 @@ export function askOutbound(questions: Questions, scopeId: ScopeId, { threadId: 
   const delivered = questions.ask(ids.length === 0 ? undefined : sql(known, scopeId, ids), (rows) =>
     rows.map((row) => textOf(row, "outbound_id")),
   );
+  const readers = outbound.flatMap(({ forRun }) => forRun ?? []);
+  const there = questions.ask(readers.length === 0 ? undefined : sql(KNOWN_RUNS, scopeId, readers), (rows) =>
+    rows.map((row) => textOf(row, "run_id")),
+  );
   const threads = new Map(
     touchedThreads(own, outbound)
       .filter((id) => id !== own)
@@ -41,7 +45,8 @@ export function askOutbound(questions: Questions, scopeId: ScopeId, { threadId: 
   const logs = touchedLogs(outbound.flatMap((item) => item.events ?? [])).filter((log) => !isOwn(log));
   const heads = new Map(logs.map((log) => [logKey(log), questions.ask(selectHead(scopeId, log), ([row]) => readHead(log.type, row))]));
   const reads: OutboundReads = {
-    isDelivered: (id) => delivered().includes(id),
+    delivered: { has: (id) => delivered().includes(id) },
+    runs: { has: (id) => there().includes(id) },
     thread: (id) => {
       const post = threads.get(id);
       return {
@@ -55,4 +60,5 @@ export function askOutbound(questions: Questions, scopeId: ScopeId, { threadId: 
   return { reads, head: (log: Log) => heads.get(logKey(log))?.(), lastPlace: (id: ThreadId) => threads.get(id)?.pending().lastPlace ?? 0 };
 }
 
+const KNOWN_RUNS = "SELECT run_id FROM ~run WHERE scope_id = $1 AND run_id = ANY ($2::text[])";
 const KNOWN_DISPATCHES = "SELECT dispatch_id FROM ~dispatch WHERE scope_id = $1 AND dispatch_id = ANY ($2::text[])";

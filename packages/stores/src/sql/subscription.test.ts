@@ -16,12 +16,12 @@ const logWith = (kept: readonly number[], last: number): LogReader => ({
   bounds: async () => ({ first: kept[0], last }),
 });
 
-async function read(reader: LogReader, from: number): Promise<readonly number[]> {
+async function read(reader: LogReader, from: number, type: "thread" | "run" = "thread"): Promise<readonly number[]> {
   const leave = new AbortController();
   const bell = new Bell([leave.signal]);
   const seen: number[] = [];
   const gone: true[] = [];
-  const events = follow({ reader, from, bell, signal: leave.signal, leave: () => gone.push(true) });
+  const events = follow({ reader, log: { type, id: "1" }, from, bell, signal: leave.signal, leave: () => gone.push(true) });
   setTimeout(() => leave.abort(), 10);
   try {
     for await (const { payload } of events) seen.push(Number(payload["seq"]));
@@ -50,7 +50,9 @@ describe("following a log", () => {
     await expect(read(logWith([1], 1), 3)).rejects.toEqual(expect.objectContaining({ code: "cursor_expired" }));
   });
 
-  test("an event that is missing inside what is kept is data_integrity", async () => {
+  test("an event that is missing inside what is kept of a thread is data_integrity; in the log of a run it went with another thread", async () => {
     await expect(read(logWith([1, 2, 4], 4), 1)).rejects.toEqual(expect.objectContaining({ code: "data_integrity" }));
+    expect(await read(logWith([1, 2, 4], 4), 1, "run")).toEqual([2, 4]);
+    await expect(read(logWith([4], 4), 1, "run")).rejects.toEqual(expect.objectContaining({ code: "cursor_expired" }));
   });
 });

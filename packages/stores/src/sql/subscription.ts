@@ -1,5 +1,6 @@
 import { AwakenError } from "@awaken/contract";
 import type { StoredEvent } from "@awaken/contract/store";
+import type { Log } from "./event-log.ts";
 import type { Bell } from "./listeners.ts";
 
 export interface NumberedEvent {
@@ -21,6 +22,7 @@ export interface LogReader {
 
 export interface Following {
   readonly reader: LogReader;
+  readonly log: Log;
   /** The last row that counts as read. */
   readonly from: number;
   /** Rings when the log has changed, and when the signal aborts. */
@@ -31,7 +33,7 @@ export interface Following {
 }
 
 /** Every row once and in order, then what comes, until the signal aborts. */
-export async function* follow({ reader, from, bell, signal, leave }: Following): AsyncGenerator<StoredEvent, void, undefined> {
+export async function* follow({ reader, log, from, bell, signal, leave }: Following): AsyncGenerator<StoredEvent, void, undefined> {
   try {
     let at = from;
     while (!signal.aborted) {
@@ -43,7 +45,7 @@ export async function* follow({ reader, from, bell, signal, leave }: Following):
       }
       for (const { seq, event } of rows) {
         if (signal.aborted) return;
-        if (seq !== at + 1) await explainGap(reader, at, seq);
+        if (seq !== at + 1) await checkGap(reader, log, at, seq);
         at = seq;
         yield event;
       }
@@ -62,8 +64,10 @@ async function checkKept(reader: LogReader, at: number): Promise<void> {
   if (last < at || (first === undefined && last > at)) throw overtaken(at);
 }
 
-async function explainGap(reader: LogReader, at: number, seq: number): Promise<never> {
+/** A deleted thread takes its events out of the logs of runs that are another's; the log of a thread has no gap. */
+async function checkGap(reader: LogReader, { type }: Log, at: number, seq: number): Promise<void> {
   const { first } = await reader.bounds();
   if (first === undefined || first >= seq) throw overtaken(at);
+  if (type === "run") return;
   throw new AwakenError("data_integrity", `events ${at + 1} to ${seq - 1} of a log are missing`, { details: { after: at, next: seq } });
 }

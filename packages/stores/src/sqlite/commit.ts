@@ -64,7 +64,10 @@ function readsOf(tx: Tx, access: Access, commit: ThreadCommit): RowReads {
     ledger: (key) => loadEffect(tx, scopeId, key),
     events: eventReads(tx, scopeId),
     outbound: {
-      isDelivered: (id) => tx.get("SELECT 1 FROM outbound WHERE scope_id = ? AND outbound_id = ?", scopeId, id) !== undefined,
+      delivered: {
+        has: (id) => tx.get("SELECT 1 FROM outbound WHERE scope_id = ? AND outbound_id = ?", scopeId, id) !== undefined,
+      },
+      runs: { has: (id) => tx.get("SELECT 1 FROM run WHERE scope_id = ? AND run_id = ?", scopeId, id) !== undefined },
       thread: (id) => ({
         ...queueReads(tx, scopeId, id),
         pending: () => loadPending(tx, scopeId, id),

@@ -157,7 +157,7 @@ function subscribe(access: Access, log: Log, from: EventStart, signal: AbortSign
     const bell = new Bell([signal, env.closing]);
     const leave = channels.bells.hang(bellKey(scopeId, log), bell);
     signal.addEventListener("abort", leave, { once: true });
-    return follow({ reader, from: start, bell, signal, leave });
+    return follow({ reader, log, from: start, bell, signal, leave });
   });
 }
 

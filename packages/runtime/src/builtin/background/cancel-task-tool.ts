@@ -2,20 +2,14 @@ import { CANCEL_TASK_TOOL } from "../../registry/agent-tool-ids.ts";
 import { whenThere } from "../../stream/door.ts";
 import type { Tool } from "../../tool/tool.ts";
 import { lateTool } from "../late-tool.ts";
+import { relation } from "../relation.ts";
 import { toolWork } from "../tool-work-door.ts";
 
 const PARAMETERS = {
   type: "object",
   properties: {
     target: {
-      oneOf: [
-        { type: "object", properties: { relation: { const: "self" } }, required: ["relation"] },
-        {
-          type: "object",
-          properties: { relation: { const: "child" }, name: { type: "string", description: "The id or name of a task" } },
-          required: ["relation", "name"],
-        },
-      ],
+      oneOf: [relation("self"), relation("child", { name: { type: "string", description: "The id or name of a task" } })],
     },
   },
   required: ["target"],

@@ -47,8 +47,11 @@ export interface BodyScene {
 
 /** How news reach a thread on which no run is at work. */
 export interface TaskPost {
-  /** On record when it resolves. Undefined: nothing outlives this process, and they are kept here. */
-  readonly keep: ((threadId: ThreadId, event: TaskEvent) => Promise<void>) | undefined;
+  /**
+   * On record when it resolves. `task`: no run of this process has it in its state, and if none put it on record, its news are nobody's.
+   * Undefined: nothing outlives this process, and they are kept here.
+   */
+  readonly keep: ((threadId: ThreadId, event: TaskEvent, task: TaskRecord | undefined) => Promise<void>) | undefined;
   /** News are kept here: the run that waits for them goes on. */
   wake(threadId: ThreadId): void;
 }
@@ -268,8 +271,9 @@ export class ThreadTasks {
       post.wake(threadId);
       return;
     }
+    const task = this.find(event.taskId);
     const posting = (this.#posting ?? Promise.resolve())
-      .then(() => this.#post(event, () => keep(threadId, event)))
+      .then(() => this.#post(event, () => keep(threadId, event, this.#seat === undefined ? task : undefined)))
       .then(() => {
         if (this.#posting === posting) this.#posting = undefined;
         this.#rest();

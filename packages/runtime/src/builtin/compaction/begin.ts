@@ -4,6 +4,7 @@ import { type Command, command } from "../../phase/command.ts";
 import type { HookScene } from "../../phase/hook.ts";
 import type { LiveRun } from "../../plugin/define-plugin.ts";
 import type { Ids } from "../../stream/ids.ts";
+import { compactionChange } from "./compaction-changes.ts";
 import { compactionState, startCompaction } from "./compaction-state.ts";
 import { compactionsOf } from "./compaction-task.ts";
 import { planCompaction } from "./plan.ts";
@@ -24,6 +25,6 @@ export function begin(run: LiveRun | undefined, policy: ContextPolicy, ids: Ids,
   if (plan === undefined) return undefined;
   const taskId = ids();
   return command()
-    .update(compactionState, { type: "start", task: { taskId, upTo: plan.upTo, startedAt: scene.clock.now() } })
+    .update(compactionState, compactionChange({ type: "start", task: { taskId, upTo: plan.upTo, startedAt: scene.clock.now() } }))
     .emit(startCompaction, { taskId, ...plan });
 }

@@ -24,6 +24,7 @@ import { countingIds, fakeClock } from "../../testing/fake-clock.ts";
 import { cut, failure, stall, text } from "../../testing/script.ts";
 import { scripted } from "../../testing/scripted.ts";
 import { compaction } from "./compaction.ts";
+import { compactionChange } from "./compaction-changes.ts";
 import { compactionState } from "./compaction-state.ts";
 
 const log: Log = { warn() {}, error() {} };
@@ -190,7 +191,7 @@ describe("compaction", () => {
     await run.step();
     const notice = await run.notice();
     const task = { taskId: "another", upTo: "a1", startedAt: 0 };
-    await run.engine.submit(command().update(compactionState, { type: "start", task }));
+    await run.engine.submit(command().update(compactionState, compactionChange({ type: "start", task })));
     const before = run.store.snapshot();
     await run.consume(notice);
     expect(run.messages).toEqual(HISTORY);
@@ -198,7 +199,7 @@ describe("compaction", () => {
     expect(run.state()?.inFlight).toEqual(task);
 
     const marker = { ...task, taskId: "task-1", upTo: "u1" };
-    await run.engine.submit(command().update(compactionState, { type: "start", task: marker }));
+    await run.engine.submit(command().update(compactionState, compactionChange({ type: "start", task: marker })));
     await run.consume(notice);
     expect(run.messages).toEqual(HISTORY);
     expect(run.state()?.inFlight).toEqual(marker);
@@ -267,7 +268,10 @@ describe("compaction", () => {
     using provider = scripted([text("again")]);
     const run = openRun(provider);
     await run.engine.submit(
-      command().update(compactionState, { type: "start", task: { taskId: "of a dead process", upTo: "a1", startedAt: 0 } }),
+      command().update(
+        compactionState,
+        compactionChange({ type: "start", task: { taskId: "of a dead process", upTo: "a1", startedAt: 0 } }),
+      ),
     );
     await run.step();
     await run.consume(await run.notice());

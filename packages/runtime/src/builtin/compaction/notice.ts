@@ -5,7 +5,8 @@ import { estimateMessage } from "../../prompt/estimate.ts";
 import { summaryMessage } from "../../prompt/summary-message.ts";
 import type { StateReader } from "../../state/snapshot.ts";
 import type { Ids } from "../../stream/ids.ts";
-import { type CompactionUpdate, compactionState } from "./compaction-state.ts";
+import { type CompactionUpdate, compactionChange } from "./compaction-changes.ts";
+import { compactionState } from "./compaction-state.ts";
 
 /** How a compaction went. */
 export type CompactionOutcome =
@@ -49,7 +50,7 @@ export function compactionNotice(outcome: CompactionOutcome, order: CompactionOr
     bookkeep(state, isSwapped) {
       if (isStale(state)) return undefined;
       const isDropped = outcome.type === "summary" && !isSwapped;
-      return command().update(compactionState, isDropped ? { type: "dropped" } : toUpdate(outcome, order, now()));
+      return command().update(compactionState, compactionChange(isDropped ? { type: "dropped" } : toUpdate(outcome, order, now())));
     },
   };
 }

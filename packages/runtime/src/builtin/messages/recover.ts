@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "@awaken/contract";
 import * as s from "@awaken/contract/schema";
 import { command } from "../../phase/command.ts";
 import { failedMessages, messageOutbox } from "../../state/message-outbox.ts";
-import { reply } from "../../tool/plain-reply.ts";
+import { reply } from "../../tool/reply.ts";
 import type { ToolWork } from "../late-tool.ts";
 import { queued } from "./outbox-changes.ts";
 

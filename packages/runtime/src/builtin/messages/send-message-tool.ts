@@ -2,6 +2,7 @@ import { SEND_MESSAGE_TOOL } from "../../registry/agent-tool-ids.ts";
 import { whenThere } from "../../stream/door.ts";
 import type { Tool } from "../../tool/tool.ts";
 import { lateTool } from "../late-tool.ts";
+import { relation } from "../relation.ts";
 import { toolWork } from "../tool-work-door.ts";
 
 const PARAMETERS = {
@@ -9,17 +10,9 @@ const PARAMETERS = {
   properties: {
     to: {
       oneOf: [
-        { type: "object", properties: { relation: { const: "parent" } }, required: ["relation"] },
-        {
-          type: "object",
-          properties: { relation: { const: "child" }, name: { type: "string", description: "Task name or ID" } },
-          required: ["relation", "name"],
-        },
-        {
-          type: "object",
-          properties: { relation: { const: "agent" }, thread_id: { type: "string" }, agent_id: { type: "string" } },
-          required: ["relation", "thread_id"],
-        },
+        relation("parent"),
+        relation("child", { name: { type: "string", description: "Task name or ID" } }),
+        relation("agent", { thread_id: { type: "string" } }, { agent_id: { type: "string" } }),
       ],
     },
     message: { type: "string" },

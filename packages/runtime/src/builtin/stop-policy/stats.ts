@@ -1,5 +1,6 @@
-import { type StopStats, stopStatsSchema, type Turn } from "@awaken/contract";
+import type { StopStats, Turn } from "@awaken/contract";
 import { defineTrustedState } from "../../state/key.ts";
+import { lateSchema } from "../../state/late-schema.ts";
 
 /** The latest texts and calls, as many of them as somebody compares. They travel with every commit, so no more are kept. */
 export type Recent = Pick<StopStats, "recentTexts" | "recentCalls">;
@@ -10,7 +11,7 @@ export type StopStatsUpdate =
   | { readonly type: "turn"; readonly turn: Turn; readonly recent?: Recent | undefined };
 
 export const stopStats = defineTrustedState("stop_condition_stats", {
-  schema: stopStatsSchema,
+  schema: lateSchema((room) => room.stopStatsSchema),
   initial: (): StopStats => ({
     stepCount: 0,
     totalInputTokens: 0,

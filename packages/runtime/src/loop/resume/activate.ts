@@ -9,7 +9,7 @@ import {
   type ThreadId,
 } from "@awaken/contract";
 import { Landing } from "../../commit/land.ts";
-import type { Reading } from "../../state/persist.ts";
+import type { Reading } from "../../state/decode-value.ts";
 import type { Clock } from "../../stream/clock.ts";
 import type { Activation } from "../activation.ts";
 import { OUTPUT_RETRIES } from "../output.ts";

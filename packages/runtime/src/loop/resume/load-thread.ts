@@ -3,6 +3,8 @@ import type { ThreadHead } from "@awaken/contract/store";
 import type { RunLedger } from "../../commit/run-ledger.ts";
 import { seldom as commitSeldom } from "../../commit/seldom-door.ts";
 import { activeAgent } from "../../state/active-agent.ts";
+import { schemas } from "../../state/late-schema.ts";
+import { isPlainState } from "../../state/plain-state.ts";
 import { storedCalls } from "../../state/tool-call-states.ts";
 import { type Door, type Late, whenThere } from "../../stream/door.ts";
 import type { ThreadHistory } from "../activation.ts";
@@ -100,6 +102,7 @@ export async function loadThread(
   if (named !== undefined && found === undefined) await (await seldom.open()).checkStands(records, head, named);
   const asked = named ?? askedRun(records, order, head, seldom);
   const resumed = asked instanceof Promise ? await asked : asked;
+  if (order.seed !== undefined || (head?.state !== undefined && !isPlainState(head.state))) await schemas.open();
   // Calls that wait, which it goes on with or abandons.
   if (storedCalls(head?.state).some(isOpenCall)) await seldom.open();
   const recalled = resumed && (await (await seldom.open()).recall(records, head, resumed));

@@ -18,8 +18,9 @@ function checkThread(run: RunRecord, threadId: ThreadId, role: string): RunRecor
 /** The run that is to go on. */
 export async function namedRun(records: RunRecords, { threadId, found }: RunOrder, { runId, seen }: ResumeIntent): Promise<RunRecord> {
   const run = found === undefined ? await records.runs.load(runId) : found.run;
+  // Also when it was deleted since: whoever looks again finds that it is not there.
+  if (seen !== undefined && !sameJson(run, seen)) throw takenUp(seen);
   if (run === undefined) return refuse(`continue_run_id '${runId}' does not reference an existing run`);
-  if (seen !== undefined && !sameJson(run, seen)) throw takenUp(run);
   return checkThread(run, threadId, "continue_run_id").status === "done" ? refuse(`run '${runId}' is done`) : run;
 }
 

@@ -1,5 +1,5 @@
 import { errorMessage, type RunId, type Termination } from "@awaken/contract";
-import type { Reading } from "../../state/persist.ts";
+import type { Reading } from "../../state/decode-value.ts";
 import type { Door } from "../../stream/door.ts";
 import type { Activation, RunHandles } from "../activation.ts";
 import type { OpenRunRecord } from "../end-news.ts";

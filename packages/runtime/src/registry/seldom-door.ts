@@ -1,4 +1,4 @@
 import { Door } from "../stream/door.ts";
 
 /** One for all runtimes of the process. */
-export const discovery = new Door(() => import("./remote-agents.ts"));
+export const seldom = new Door(() => import("./seldom.ts"));
