@@ -15,6 +15,11 @@ export interface Execution {
   readonly at: number;
 }
 
+/** A line of the outside: what was asked for. */
+interface Asked extends Omit<Execution, "isNew"> {
+  readonly isOnce: boolean;
+}
+
 export const threadOf = (order: string): string => order.slice(0, order.indexOf("/"));
 
 /** The world outside of the runtime: a file for each thread, which outlives every process. */
@@ -27,7 +32,12 @@ export class World {
 
   executions(thread: string): readonly Execution[] {
     const path = this.#pathOf(thread);
-    return existsSync(path) ? readLines<Execution>(path) : [];
+    const firsts = new Map<string, Asked>();
+    return (existsSync(path) ? readLines<Asked>(path) : []).map(({ isOnce, ...asked }): Execution => {
+      const first = firsts.get(asked.key);
+      if (first === undefined) firsts.set(asked.key, { isOnce, ...asked });
+      return first === undefined || !isOnce ? { ...asked, isNew: true } : { ...asked, receipt: first.receipt, isNew: false };
+    });
   }
 
   underKey(order: string, key: string): Execution | undefined {
@@ -36,19 +46,23 @@ export class World {
 
   /** It happens, whatever happened before. */
   happen(tool: string, order: string, key: string): Execution {
-    return this.#write({ tool, order, key, receipt: randomUUID(), isNew: true });
+    return { ...this.#write(tool, order, key, false), isNew: true };
   }
 
-  /** One key is one effect; who asks again is noted, and gets the first answer. */
+  /**
+   * One key is one effect; who asks again is noted, and gets the first answer. Which was first is said by the file, so that nobody who is
+   * stopped between a look and a line makes two of one.
+   */
   happenOnce(tool: string, order: string, key: string): Execution {
-    const first = this.underKey(order, key);
-    return first === undefined ? this.happen(tool, order, key) : this.#write({ tool, order, key, receipt: first.receipt, isNew: false });
+    const asked = this.#write(tool, order, key, true);
+    return this.underKey(order, key) ?? { ...asked, isNew: true };
   }
 
-  #write(what: Omit<Execution, "pid" | "at">): Execution {
-    const execution = { ...what, pid: process.pid, at: Date.now() };
-    appendLine(this.#pathOf(threadOf(what.order)), execution);
-    return execution;
+  /** The time is that at which it was asked for: how long a line takes is the outside's. */
+  #write(tool: string, order: string, key: string, isOnce: boolean): Asked {
+    const asked = { tool, order, key, receipt: randomUUID(), pid: process.pid, at: Date.now(), isOnce };
+    appendLine(this.#pathOf(threadOf(order)), asked);
+    return asked;
   }
 
   #pathOf(thread: string): string {
