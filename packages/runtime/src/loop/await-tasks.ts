@@ -41,6 +41,11 @@ export async function readTasks(ctx: RunContext, wasAwaiting: boolean): Promise<
 /** The model has nothing more to do, and something is at work in the background. */
 export async function awaitTasks(ctx: RunContext): Promise<Termination | undefined> {
   if (ctx.signal.aborted) return { type: "cancelled" };
+  // What came while the answer was judged is read before anybody waits for it.
+  if (ctx.inbox.size > 0 && (await crossBoundary(ctx, "on-natural-end"))) {
+    await commitStep(ctx);
+    return undefined;
+  }
   // One with records of its own parks, and the call that waits for it too.
   if (ctx.identity.origin !== "subagent" || ctx.landing.isHeld) {
     return waitForTasks(ctx);

@@ -118,7 +118,6 @@ export class ThreadTasks {
     if (this.#seat === seat) return;
     this.#seat = seat;
     for (const { record } of this.#live.values()) this.#write(record);
-    for (const record of this.#settled.values()) this.#write(record);
   }
 
   leave(seat: Seat): void {
@@ -181,7 +180,6 @@ export class ThreadTasks {
     const settled = task === undefined || !isRunning(task) ? undefined : settledBy(task, event, this.#init.table.clock.now());
     if (settled === undefined) return;
     this.#settled.set(settled.taskId, settled);
-    this.#write(settled);
   }
 
   /** What becomes of a task is on record when the run reads it. */
@@ -246,7 +244,6 @@ export class ThreadTasks {
     live.inbox?.close();
     this.#live.delete(record.taskId);
     this.#settled.set(record.taskId, record);
-    this.#write(record);
     this.#seat?.show(record);
     if (!this.tell(event)) this.#settled.delete(record.taskId);
     live.over.resolve(record);
