@@ -64,4 +64,23 @@ describe.each(STORES)("a task that is over before its run has begun to wait for 
     const { items } = await store.messages.list(T, { visibility: "all" });
     expect(items.flatMap(({ message }) => message.metadata?.task ?? [])).toMatchObject([{ taskId: "bg_0", kind: "failed" }]);
   });
+
+  test("is read by the run when it ends while the answer is judged: nobody waits for what is there", async () => {
+    await using store = make();
+    const end = Promise.withResolvers<string>();
+    const code = defineTool({
+      ...{ id: "code", description: "Starts work", input: z.object({}), idempotent: true },
+      execute: (_given, { tasks }) => tasks.spawn({ description: "Searches" }, () => end.promise),
+    });
+    const output = z.object({ n: z.number() }).refine(async () => {
+      end.resolve("found");
+      await new Promise(setImmediate);
+      return true;
+    });
+    await using runtime = open(store, [toolCall("code", {}), text('{"n":1}'), text('{"n":2}')], { tools: [code], workers: false });
+    const result = await runtime.run({ thread: "t", input: "find", output });
+    expect(result).toMatchObject({ status: "done", output: { n: 2 } });
+    const { items } = await store.messages.list(T, { visibility: "all" });
+    expect(items.flatMap(({ message }) => message.metadata?.task ?? [])).toMatchObject([{ kind: "completed", result: "found" }]);
+  });
 });
