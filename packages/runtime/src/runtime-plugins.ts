@@ -25,7 +25,7 @@ export function runtimePlugins({ ids, log }: RuntimePluginParts): (input: Runtim
     const { contextPolicy } = agent;
     return [
       loopActions(),
-      stopPolicy(agent.maxSteps, agent.stopConditions),
+      stopPolicy(agent.maxSteps, agent.stopConditions, agent.handoffs.length > 0),
       ...(cutoff === undefined ? [] : [knowledgeCutoff(cutoff)]),
       ...(contextPolicy === undefined
         ? []

@@ -8,7 +8,7 @@ import { createRuntime, type RuntimeInit } from "../../create-runtime.ts";
 import { command } from "../../phase/command.ts";
 import { definePlugin } from "../../plugin/define-plugin.ts";
 import { activeAgent } from "../../state/active-agent.ts";
-import { text, toolCall, toolCalls } from "../../testing/script.ts";
+import { SCRIPTED_USAGE, text, toolCall, toolCalls } from "../../testing/script.ts";
 import { type ScriptStep, scripted } from "../../testing/scripted.ts";
 import { defineTool } from "../../tool/define-tool.ts";
 import { reply } from "../../tool/reply.ts";
@@ -64,6 +64,22 @@ describe("the handoff tool", () => {
     const refused = model.requests[1]?.messages.at(-1);
     expect(refused).toMatchObject({ role: "tool", status: "error" });
     await runtime.close();
+  });
+
+  test("limits of the agent that takes over count what the run used before it", async () => {
+    const limits = (maxTotal: number): Partial<RuntimeInit> => ({
+      agents: {
+        a: { model: "fast", handoffs: ["b"] },
+        b: { model: "fast", stopConditions: [{ type: "token-budget", maxTotal }] },
+      },
+    });
+    const both = 2 * SCRIPTED_USAGE.totalTokens;
+    const within = open([handoffTo("b"), text("done")], limits(both));
+    expect(await within.runtime.run({ agent: "a", input: "go" })).toMatchObject({ status: "done", text: "done" });
+    await within.runtime.close();
+    const over = open([handoffTo("b"), text("done")], limits(both - 1));
+    expect(await over.runtime.run({ agent: "a", input: "go" })).toMatchObject({ status: "stopped", limit: "token-budget" });
+    await over.runtime.close();
   });
 
   test("multi-agent 29: step 2 runs agent b on the same run id with all messages and with frontend tools", async () => {

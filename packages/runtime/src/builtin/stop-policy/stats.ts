@@ -7,7 +7,12 @@ export type Recent = Pick<StopStats, "recentTexts" | "recentCalls">;
 
 /** `recent`: with this turn. Undefined when nobody compares any. */
 export type StopStatsUpdate =
-  | { readonly type: "start"; readonly at: number }
+  | {
+      readonly type: "start";
+      readonly at: number;
+      /** Made before anybody counted. */
+      readonly steps: number;
+    }
   | { readonly type: "turn"; readonly turn: Turn; readonly recent?: Recent | undefined };
 
 export const stopStats = defineTrustedState("stop_condition_stats", {
@@ -21,7 +26,7 @@ export const stopStats = defineTrustedState("stop_condition_stats", {
     recentTexts: [],
   }),
   apply(value, update: StopStatsUpdate): StopStats {
-    if (update.type === "start") return { ...value, startTimeMs: update.at };
+    if (update.type === "start") return { ...value, startTimeMs: update.at, stepCount: update.steps };
     const { turn, recent } = update;
     return {
       ...value,

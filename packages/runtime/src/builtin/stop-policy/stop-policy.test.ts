@@ -171,7 +171,7 @@ describe("the stats", () => {
     for (let n = 0; n < 100; n++) await run.turn(turnOf(`text ${n}`));
     expect(run.stats()?.recentTexts).toHaveLength(64);
     expect(run.stats()?.recentTexts.at(-1)).toBe("text 99");
-    const other = await running([]);
+    const other = await running([{ type: "timeout", seconds: 0 }]);
     await other.turn(turnOf("long text"));
     expect(other.stats()?.recentTexts).toEqual([]);
   });
@@ -216,9 +216,48 @@ describe("the stats", () => {
     const rival = plugin("rival", (r) =>
       r.hook("afterInference", ({ clock }) => command().update(runLifecycle, { type: "set-running", at: clock.now() })),
     );
-    const run = await running([], 2, [rival]);
+    const run = await running([{ type: "timeout", seconds: 0 }], 2, [rival]);
     expect(await run.turn(turnOf("a"))).toBeUndefined();
     expect(await run.turn(turnOf("b"))).toMatchObject({ code: "max-steps" });
     expect(run.stats()?.stepCount).toBe(2);
+  });
+
+  it("are not kept for a limit of steps alone, unless the run may be handed over", async () => {
+    const alone = await running([], 2);
+    expect(await alone.turn(turnOf("a"))).toBeUndefined();
+    expect(await alone.turn(turnOf("b"))).toEqual({ type: "stopped", code: "max-steps", detail: "2 of 2 steps" });
+    expect(alone.stats()).toBeUndefined();
+    const bench = createBench({ plugins: [], runtimePlugins: [stopPolicy(2, [], true)] });
+    await bench.engine.run("runStart", { isContinuation: false });
+    await bench.engine.run("afterInference", { step: 1, turn: spent(3, 4), offeredTools: [] });
+    expect(bench.store.snapshot().get(stopStats)).toMatchObject({ stepCount: 1, totalInputTokens: 3 });
+  });
+
+  it("begin where they are needed first, in a run that was begun with an agent that keeps none", async () => {
+    let now = 1_000_000;
+    const bench = createBench({
+      plugins: [],
+      runtimePlugins: [stopPolicy(5, [{ type: "timeout", seconds: 5 }])],
+      scene: { clock: { now: () => now, timer: () => () => {} } },
+    });
+    await bench.engine.submit(command().update(runLifecycle, { type: "start", runId: runId("r1"), at: now }));
+    const turn = async (step: number) => {
+      await bench.engine.run("afterInference", { step, turn: turnOf("a"), offeredTools: [] });
+      return terminationOf(bench.store.snapshot().get(runLifecycle));
+    };
+    expect(await turn(3)).toBeUndefined();
+    now += 5_000;
+    expect(await turn(4)).toBeUndefined();
+    expect(await turn(5)).toMatchObject({ code: "max-steps", detail: "5 of 5 steps" });
+    const other = createBench({
+      plugins: [],
+      runtimePlugins: [stopPolicy(0, [{ type: "timeout", seconds: 5 }])],
+      scene: { clock: { now: () => now, timer: () => () => {} } },
+    });
+    await other.engine.submit(command().update(runLifecycle, { type: "start", runId: runId("r1"), at: now }));
+    await other.engine.run("afterInference", { step: 3, turn: turnOf("a"), offeredTools: [] });
+    now += 5_001;
+    await other.engine.run("afterInference", { step: 4, turn: turnOf("a"), offeredTools: [] });
+    expect(terminationOf(other.store.snapshot().get(runLifecycle))).toMatchObject({ code: "timeout" });
   });
 });
