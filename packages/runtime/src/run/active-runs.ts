@@ -71,6 +71,19 @@ export class ActiveRun {
     this.runId = runId;
   }
 
+  /** What it was set up as has not begun: nothing is decided there any more. */
+  drop(): void {
+    this.#ctx = undefined;
+    this.#prepared = undefined;
+  }
+
+  /** It is to begin once more, under the id of its claim. */
+  startOver(runId: RunId): void {
+    this.drop();
+    this.#aliases = NONE;
+    this.runId = runId;
+  }
+
   /** Resolves when the slot is free again; never rejects. */
   get released(): Promise<void> {
     this.#released ??= Promise.withResolvers<void>();
@@ -222,6 +235,13 @@ export class ActiveRuns {
     this.#own?.byRun.set(runId, run);
     run.rename(runId);
     for (const began of this.#tenants.ears) began(run);
+  }
+
+  /** It did not become the run that it was adopted for, and may come to be another one. */
+  disown(run: ActiveRun, claimed: RunId): void {
+    const own = this.#own;
+    if (run.runId !== claimed && own?.byRun.get(run.runId) === run) own.byRun.delete(run.runId);
+    run.startOver(claimed);
   }
 
   /** Frees what this very run holds: a late release cannot free a newer run. */

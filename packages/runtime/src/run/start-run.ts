@@ -1,4 +1,4 @@
-import { type AgentEvent, AwakenError, runId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, type RunId, runId } from "@awaken/contract";
 import { cancelTaskTool } from "../builtin/background/cancel-task-tool.ts";
 import type { Holding } from "../commit/holding.ts";
 import { isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
@@ -57,6 +57,7 @@ const OPENING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a 
 class Execution implements RunInit, AgentPlans, RunHost {
   readonly ofRuntime: RunParts;
   readonly run: ActiveRun;
+  readonly #claimed: RunId;
   tasks: OpenedTasks | undefined;
   readonly #bounds: Bounds;
   readonly #isTask: boolean;
@@ -70,6 +71,7 @@ class Execution implements RunInit, AgentPlans, RunHost {
   constructor(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined) {
     this.ofRuntime = ofRuntime;
     this.run = run;
+    this.#claimed = run.runId;
     this.#bounds = new Bounds(run.controller, ofRuntime);
     this.#isTask = isTask(order);
     this.#order = order;
@@ -127,6 +129,9 @@ class Execution implements RunInit, AgentPlans, RunHost {
           return begun;
         } catch (thrown) {
           const again = tries === MAX_HOLDS ? undefined : this.#againFor(thrown);
+          // Whoever decides meanwhile is not to do so with what this try has read.
+          if (again === undefined) this.run.drop();
+          else this.ofRuntime.active.disown(this.run, this.#claimed);
           try {
             if (again === undefined) throw thrown;
             if (again.code === "fence_lost") await this.ofRuntime.holds?.makeRoom(this.run.threadId);
