@@ -125,6 +125,7 @@ const BEHIND_DOORS = [
   "tool/plain-result.ts",
   "tool/resolve-gates.ts",
   "phase/whole-phase.ts",
+  "phase/whole-command.ts",
   "phase/await-hooks.ts",
   "prompt/fitting-transform.ts",
   "prompt/is-due.ts",

@@ -11,7 +11,7 @@ import { command, extendCommand } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
 import { INTERRUPTED_RESULT } from "../prompt/interrupted-result.ts";
 import { findCall, toolCallStates } from "../state/tool-call-states.ts";
-import { withRoom } from "../stream/door.ts";
+import { type Late, withRoom } from "../stream/door.ts";
 import type { RunAgent } from "../tool/child-result.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
 import type { ToolContext, ToolReply } from "../tool/tool.ts";
@@ -61,23 +61,35 @@ function completion(ctx: RunContext, live: LiveCall, result: Ended) {
   return command().update(toolCallStates, { type: "set", call });
 }
 
+const refused = (thrown: unknown): ToolReply => ({
+  result: toolFailure("internal", `the tool's command was refused: ${errorMessage(thrown)}`),
+  command: undefined,
+});
+
 /** A tool's command that the state refuses is the tool's failure, not the run's. */
-function checked(ctx: RunContext, reply: ToolReply): ToolReply {
+function checked(ctx: RunContext, reply: ToolReply): Late<ToolReply> {
   if (reply.command === undefined) return reply;
   try {
-    ctx.phases.check(reply.command);
-    return reply;
+    const checking = ctx.phases.check(reply.command);
+    return checking instanceof Promise ? checking.then(() => reply, refused) : reply;
   } catch (thrown) {
-    return { result: toolFailure("internal", `the tool's command was refused: ${errorMessage(thrown)}`), command: undefined };
+    return refused(thrown);
   }
 }
 
 /**
  * Commits a call's reply together with what its hooks add, then publishes it. A failing hook throws, and the call keeps its result.
- * Without a promise when no hook has to be waited for.
+ * Without a promise when nobody has to be waited for.
  */
-export function completeCall(ctx: RunContext, live: LiveCall, given: ToolReply): ToolResult | Promise<ToolResult> {
-  const { result: told, command: own } = checked(ctx, given);
+export function completeCall(ctx: RunContext, live: LiveCall, given: ToolReply): Late<ToolResult> {
+  const reply = checked(ctx, given);
+  return reply instanceof Promise ? completeLater(reply, ctx, live) : complete(ctx, live, reply);
+}
+
+const completeLater = async (reply: Promise<ToolReply>, ctx: RunContext, live: LiveCall): Promise<ToolResult> =>
+  complete(ctx, live, await reply);
+
+function complete(ctx: RunContext, live: LiveCall, { result: told, command: own }: ToolReply): Late<ToolResult> {
   const result = withTicket(ctx, told);
   const first = own === undefined ? completion(ctx, live, result) : extendCommand(completion(ctx, live, result), own);
   let done: PhaseOutcome | Promise<PhaseOutcome>;
