@@ -1,12 +1,4 @@
-import {
-  type AgentEvent,
-  type AssistantContent,
-  errorMessage,
-  freezeJson,
-  type InferenceRequest,
-  type MessageId,
-  type Turn,
-} from "@awaken/contract";
+import { type AgentEvent, type AssistantContent, freezeJson, type InferenceRequest, type MessageId, type Turn } from "@awaken/contract";
 import type { Collector } from "../inference/collector.ts";
 import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
 import { seldom as inferenceSeldom } from "../inference/seldom-door.ts";
@@ -14,7 +6,6 @@ import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import { childController, onAbort } from "../stream/abort.ts";
 import { type Late, whenThere } from "../stream/door.ts";
-import { lateSlot } from "./late-slot.ts";
 import type { LiveCall } from "./live-call.ts";
 import { assistantMessage, note } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
@@ -149,7 +140,8 @@ class StepInference implements InferenceRun {
   }
 
   get checkpoints(): InferenceRun["checkpoints"] {
-    return this.#ctx.streams === undefined ? undefined : lateSlot(this.#ctx, this.#ctx.streams);
+    const { streams, seldom, identity, tally } = this.#ctx;
+    return streams === undefined ? undefined : async () => (await seldom.open()).streamSlot(streams, identity, tally.steps);
   }
 
   emit(event: AgentEvent): void {
@@ -161,12 +153,7 @@ class StepInference implements InferenceRun {
   }
 
   async shrink(refused: InferenceRequest): Promise<InferenceRequest | undefined> {
-    try {
-      return await (await this.#ctx.seldom.open()).shrink(this.#ctx, refused);
-    } catch (thrown) {
-      this.log.warn(`a request was too long for the model, and cannot be made shorter: ${errorMessage(thrown)}`);
-      return undefined;
-    }
+    return (await this.#ctx.seldom.open()).shrink(this.#ctx, refused);
   }
 
   describeCall(toolName: string): CallFacts {
