@@ -17,7 +17,6 @@ import type {
   ToolCallState,
   ToolDescriptor,
   ToolMessage,
-  ToolResult,
   Validated,
 } from "@awaken/contract";
 import type { Boundary, StreamCheckpointStore } from "@awaken/contract/store";
@@ -27,10 +26,10 @@ import type { OpenEntry, RunLedger } from "../commit/run-ledger.ts";
 import type { RunWriter } from "../commit/run-writer.ts";
 import type { Tally } from "../commit/tally.ts";
 import type { Transcript } from "../commit/transcript.ts";
+import type { Inferred } from "../inference/inference-run.ts";
 import type { CheckpointSlot } from "../inference/stream-checkpoint.ts";
 import type { PhaseEngine } from "../phase/engine.ts";
 import type { RunScene } from "../phase/hook.ts";
-import type { Surround } from "../plugin/around.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import type { MadeMessages } from "../prompt/made-messages.ts";
@@ -43,16 +42,17 @@ import type { Ids } from "../stream/ids.ts";
 import type { Listeners } from "../stream/listeners.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { RunAgent } from "../tool/child-result.ts";
-import type { PreparedCall, Tool } from "../tool/tool.ts";
+import type { PreparedCall, Tool, ToolReply } from "../tool/tool.ts";
 import type { Incoming } from "./accepted-input.ts";
 import type { Children } from "./children.ts";
 import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 import type { CallEnding, EarlierCall } from "./earlier-call.ts";
-import type { Gated, LiveCall } from "./live-call.ts";
+import type { AllowedCall, Gated, LiveCall, ReadyCall } from "./live-call.ts";
 import type { RunPlan } from "./run-plan.ts";
 import type { RunTasks } from "./run-tasks.ts";
 import type { StepOutcome } from "./step-outcome.ts";
 import type { StepProgress } from "./step-progress.ts";
+import type { Round } from "./tool-round.ts";
 
 /** Whether an answer fits what the run was asked for. */
 export type OutputCheck = (value: unknown) => Validated<unknown> | Promise<Validated<unknown>>;
@@ -217,20 +217,23 @@ export interface Seldom {
   judge(ctx: RunContext, checkOutput: OutputCheck): Promise<Judged>;
   judgeEarly(ctx: RunContext, checkOutput: OutputCheck): Promise<void>;
   findOutcome(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated | undefined>;
-  knownResults(ctx: RunContext, calls: readonly LiveCall[]): Promise<ReadonlyMap<LiveCall, ToolResult>>;
+  intercept(round: Round, live: LiveCall, first: Extract<Gated, { type: "intercepted" }>): Promise<string | undefined>;
+  finishOdd(round: Round, call: AllowedCall, reply: ToolReply): Late<void>;
+  putOnRecord(round: Round): Promise<void>;
+  closeOpen(round: Round): Promise<void>;
   closeCalls(ctx: RunContext): Promise<void>;
   askGates(ctx: RunContext, live: LiveCall, tool: Tool | undefined, begun?: Promise<Validated<PreparedCall>>): Promise<Gated>;
   takeIn(ctx: RunContext, at: Boundary): Promise<boolean>;
   readInput(ctx: RunContext): Promise<void>;
   readTasks(ctx: RunContext, wasAwaiting: boolean): Promise<Termination | undefined>;
   awaitTasks(ctx: RunContext): Promise<Termination | undefined>;
-  surround: Surround;
+  askInside(ctx: RunContext, request: InferenceRequest, work: () => Promise<Inferred>): Promise<Inferred>;
+  executeInside(ctx: RunContext, ready: ReadyCall, done: (reply: ToolReply) => void): void;
   shrink(ctx: RunContext, refused: InferenceRequest): Promise<InferenceRequest | undefined>;
   bindPlugins(ctx: RunContext): Late<void>;
   ticketed(ctx: RunContext, suspension: Suspension): Ticketed;
   suspendedState(ctx: RunContext, live: LiveCall, suspension: Ticketed): ToolCallState;
   announceTicket(ctx: RunContext, callId: ToolCallId): void;
-  holdCall(ctx: RunContext, live: LiveCall): void;
   callResumed(call: EarlierCall, ending: CallEnding): AgentEvent;
   abandonCalls(state: StateStore, open: OpenCalls): readonly ToolMessage[];
   streamSlot(store: StreamCheckpointStore, identity: RunIdentity, step: number): CheckpointSlot;

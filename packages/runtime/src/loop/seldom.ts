@@ -3,7 +3,6 @@
  * piece, behind the door of `run/seldom-door.ts`.
  */
 
-export { surround } from "../plugin/around.ts";
 export { abandonCalls } from "./abandon-calls.ts";
 export { askGates } from "./ask-gates.ts";
 export { awaitTasks, readInput, readTasks } from "./await-tasks.ts";
@@ -12,7 +11,9 @@ export { callResumed } from "./call-resumed.ts";
 export { closeCalls } from "./close-calls.ts";
 export { takeSeededDecisions } from "./decisions/take-decisions.ts";
 export { followHandoffs } from "./follow-handoffs.ts";
+export { askInside, executeInside } from "./inside.ts";
 export { judge, judgeEarly } from "./judge-output.ts";
+export { closeOpen, finishOdd, intercept, putOnRecord } from "./odd-round.ts";
 export { abortRemote, runRemoteStep } from "./remote-step.ts";
 export {
   checkParent,
@@ -29,6 +30,6 @@ export { agentRunner } from "./run-agent.ts";
 export { shrink } from "./shrink-request.ts";
 export { streamSlot } from "./stream-slot.ts";
 export { suspend } from "./suspend.ts";
-export { announceTicket, holdCall, suspendedState, ticketed } from "./suspended-calls.ts";
+export { announceTicket, suspendedState, ticketed } from "./suspended-calls.ts";
 export { takeIn } from "./take-in.ts";
-export { findOutcome, knownResults } from "./unknown-outcome.ts";
+export { findOutcome } from "./unknown-outcome.ts";

@@ -179,12 +179,9 @@ function inferUntil(ctx: RunContext, request: InferenceRequest): Promise<Inferre
 
 /** Inside of what plugins put around it. */
 export function ask(ctx: RunContext, request: InferenceRequest): Promise<Inferred> {
-  const { env, model } = ctx.active.plan;
+  const { env } = ctx.active.plan;
   const work = (): Promise<Inferred> => inferUntil(ctx, request);
-  const around = env.arounds.inference;
-  if (around.length === 0) return work();
-  const facts = { ...ctx.active.scene, step: ctx.tally.steps, provider: model.provider, request, models: model.specs };
-  return ctx.seldom.here.surround(around, facts, work, { read: ({ turn }) => turn, log: ctx.log });
+  return env.arounds.inference.length === 0 ? work() : ctx.seldom.here.askInside(ctx, request, work);
 }
 
 function factsOf({ active }: RunContext, toolName: string): CallFacts {

@@ -1,22 +1,13 @@
-import {
-  errorMessage,
-  type Suspension,
-  type ToolCallState,
-  type ToolCallStatus,
-  type ToolPending,
-  type ToolResult,
-  toolOutcome,
-} from "@awaken/contract";
+import { errorMessage, type ToolCallState, type ToolCallStatus, type ToolPending, type ToolResult, toolOutcome } from "@awaken/contract";
 import { command, extendCommand } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
 import { INTERRUPTED_RESULT } from "../prompt/interrupted-result.ts";
-import { findCall, toolCallStates } from "../state/tool-call-states.ts";
+import { toolCallStates } from "../state/tool-call-states.ts";
 import { type Late, withRoom } from "../stream/door.ts";
 import type { RunAgent } from "../tool/child-result.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
 import type { ToolContext, ToolReply } from "../tool/tool.ts";
-import { type AllowedCall, inputOf, type LiveCall, type ReadyCall } from "./live-call.ts";
-import { closeCall } from "./lost-call.ts";
+import type { AllowedCall, LiveCall, ReadyCall } from "./live-call.ts";
 import { toolMessage } from "./messages.ts";
 import { Reporter } from "./report.ts";
 import type { RunContext, Ticketed } from "./run-context.ts";
@@ -127,28 +118,6 @@ export function recordCall(ctx: RunContext, live: LiveCall, result: ToolResult):
 
 const INTERRUPTED: ToolResult = Object.freeze({ type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
 
-export function interruptCall(ctx: RunContext, live: LiveCall): void {
-  const isLost = ctx.ledger?.unknownOf(live) !== undefined;
-  recordCall(ctx, live, closeCall(ctx.ledger, live, isLost ? undefined : INTERRUPTED));
-}
-
-export const newState = (ctx: RunContext, live: LiveCall): ToolCallState => stateOf(ctx, live, "new");
-
-/** States of calls, and so their tickets, are kept in the order of their first update; those of these calls in the order given here. */
-export function listCalls(ctx: RunContext, calls: readonly LiveCall[]): void {
-  const known = ctx.state.get(toolCallStates) ?? { calls: [] };
-  const change = command();
-  for (const live of calls) {
-    if (findCall(known, live.call.id) === undefined) change.update(toolCallStates, { type: "set", call: newState(ctx, live) });
-  }
-  ctx.state.commit(change);
-}
-
-/** A gate asked for a decision: no hook runs, the tool has not begun. */
-export function suspendCall(ctx: RunContext, live: LiveCall, suspension: Suspension): void {
-  recordCall(ctx, live, { type: "pending", suspension });
-}
-
 function toolContext(
   ctx: RunContext,
   live: ReadyCall,
@@ -200,15 +169,8 @@ export function execute(ctx: RunContext, allowed: AllowedCall, done: (reply: Too
     return;
   }
   ctx.tell({ type: "tool-call-run", toolCallId: allowed.call.id });
-  const around = ctx.active.plan.env.arounds.tool;
-  if (around.length === 0) {
-    executeTool(ctx, allowed, done);
-    return;
-  }
-  const call = { ...allowed.call, input: inputOf(allowed) };
-  const facts = { ...ctx.active.scene, step: ctx.tally.steps, call, resume: allowed.resume, isReplay: allowed.isReplay };
-  const work = (traceParent: string | undefined) => new Promise<ToolReply>((resolve) => executeTool(ctx, allowed, resolve, traceParent));
-  void ctx.seldom.here.surround(around, facts, work, { read: ({ result }) => result, log: ctx.log }).then(done);
+  if (ctx.active.plan.env.arounds.tool.length === 0) executeTool(ctx, allowed, done);
+  else ctx.seldom.here.executeInside(ctx, allowed, done);
 }
 
 /**
