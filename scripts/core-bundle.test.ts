@@ -141,6 +141,7 @@ const BEHIND_DOORS = [
   "registry/remote-agents.ts",
   "registry/tool-warnings.ts",
   "state/profiles.ts",
+  "stream/limited.ts",
   "state/decode-value.ts",
   "state/schemas.ts",
   "state/task-changes.ts",

@@ -1,6 +1,8 @@
-import { AwakenError, type ErrorCode, type PartRules, partRule } from "@awaken/contract";
+import { type ErrorCode, type PartRules, partRule } from "@awaken/contract";
 import { type AbortEar, type AbortSource, abortSource } from "./abort-source.ts";
-import { type Clock, elapsedOn } from "./clock.ts";
+import type { Clock } from "./clock.ts";
+import type { Cut } from "./limited.ts";
+import { limits } from "./limits-door.ts";
 import type { SilenceWatch } from "./silence-watch.ts";
 
 /** How long the code of others may keep a run waiting, in milliseconds. `Infinity` is no limit. */
@@ -50,18 +52,12 @@ export function toLimits(given: Partial<Limits> = {}): Limits {
   return told.length === 0 ? DEFAULT_LIMITS : { ...DEFAULT_LIMITS, ...Object.fromEntries(told) };
 }
 
-/** Why nobody waits any longer. */
-export type Cut = "cancelled" | "late";
-
 /**
  * What the abort of the run means for work that is under way, or begins after it. `leave`: nothing that it gives counts any more.
  * `finish`: it has a moment, so that what it gives is kept. `grace`: it closes what was begun, and has what is left of the grace, but
  * never less than that moment. `record`: it puts the end on record, and has a time of its own.
  */
 export type OnAbort = "leave" | "finish" | "grace" | "record";
-
-const FINISH_MS = 1_000;
-const RECORD_MS = 5_000;
 
 /** What is waited for: its limit, and its name in an error. */
 export interface Work {
@@ -81,7 +77,6 @@ export interface BoundsInit {
   readonly silence?: SilenceWatch;
 }
 
-const NOTHING = () => {};
 /** Its `then` costs less than `queueMicrotask`, which makes a resource of each. */
 const NOW = Promise.resolve();
 
@@ -91,12 +86,15 @@ export const isPromise = <T>(value: T | PromiseLike<T>): value is PromiseLike<T>
 
 /** Something that is waited for. */
 export interface Watch {
-  readonly onAbort: OnAbort;
-  /** Called once when it is time to go, unless it left before. */
-  fire(why: Cut): void;
-  /** Elapsed time; without a limit it is told of the abort alone. */
-  until: number;
-  why: Cut;
+  /** Called once when the run is aborted, unless it left before. */
+  aborted(): void;
+}
+
+/** What has a limit of all that one run waits for: `limited.ts`. */
+export interface Limited {
+  watch(work: Work, fire: (why: Cut) => void): () => void;
+  /** Leaves no timer behind. */
+  rest(): void;
 }
 
 /**
@@ -106,23 +104,21 @@ export interface Watch {
 export class Bounds implements AbortEar {
   readonly source: AbortSource;
   /** Shared by all runs. */
-  readonly #init: BoundsInit;
+  readonly init: BoundsInit;
+  /** Undefined before something with a limit was waited for. */
+  limited: Limited | undefined;
   /** Undefined while there is nothing: an empty set is 150 bytes. */
   #watched: Set<Watch> | undefined;
-  /** Elapsed time; set when the abort is first noticed. */
-  #graceEnd: number | undefined;
   #isHeld = false;
   #isListening = false;
-  /** When the timer is due, and how it is taken back. It may be due earlier than anything that is watched: then it is set again. */
-  #timer: { readonly at: number; stop: () => void } | undefined;
 
   constructor(given: AbortSource | AbortSignal, init: BoundsInit) {
     this.source = abortSource(given);
-    this.#init = init;
+    this.init = init;
   }
 
   get silence(): SilenceWatch | undefined {
-    return this.#init.silence;
+    return this.init.silence;
   }
 
   /** Timer and listener stay between two waits, until it is let go. Otherwise nothing is left behind when nothing is watched. */
@@ -135,25 +131,6 @@ export class Bounds implements AbortEar {
     this.#rest();
   }
 
-  /** The grace begins when this is asked first: whoever is watched when the run is aborted asks at once. */
-  #timeLeft(onAbort: Exclude<OnAbort, "leave">): number {
-    const { cancelGraceMs: graceMs } = this.#init;
-    const now = this.#now();
-    this.#graceEnd ??= now + graceMs;
-    if (onAbort === "record") return RECORD_MS;
-    const left = Math.min(graceMs, Math.max(0, this.#graceEnd - now));
-    return onAbort === "finish" ? Math.min(left, FINISH_MS) : Math.max(left, FINISH_MS);
-  }
-
-  /** Calls `fire` once when it is time to go, unless the returned function is called first. */
-  watch({ limit, onAbort }: Work, fire: (why: Cut) => void): () => void {
-    const { limits } = this.#init;
-    const watch: Watch = { onAbort, fire, until: this.#now() + limits[limit], why: "late" };
-    this.add(watch);
-    this.#setTimer(watch.until);
-    return () => this.leave(watch);
-  }
-
   /**
    * Watches until it leaves; when the run is aborted already, it is told at once. However many wait, there is one ear
    * for them, because each one that is added costs a look through all.
@@ -161,84 +138,28 @@ export class Bounds implements AbortEar {
   add(watch: Watch): void {
     this.#watched ??= new Set();
     this.#watched.add(watch);
-    if (this.source.signal.aborted) this.#abort(watch);
-    else this.#listen();
-  }
-
-  /** False when it is not watched any more. */
-  leave(watch: Watch): boolean {
-    if (this.#watched?.delete(watch) !== true) return false;
-    this.#rest();
-    return true;
-  }
-
-  #cut(watch: Watch, why: Cut): void {
-    if (this.leave(watch)) watch.fire(why);
-  }
-
-  #abort(watch: Watch): void {
-    if (watch.onAbort === "leave") {
-      this.#cut(watch, "cancelled");
-      return;
+    if (this.source.signal.aborted) watch.aborted();
+    else if (!this.#isListening) {
+      this.#isListening = true;
+      this.source.hear(this);
     }
-    const until = this.#now() + this.#timeLeft(watch.onAbort);
-    if (until >= watch.until) return;
-    watch.until = until;
-    watch.why = "cancelled";
-    this.#setTimer(until);
   }
 
-  #listen(): void {
-    if (this.#isListening) return;
-    this.#isListening = true;
-    this.source.hear(this);
+  leave(watch: Watch): void {
+    if (this.#watched?.delete(watch) === true) this.#rest();
   }
 
   aborted(): void {
     this.#isListening = false;
-    for (const watch of [...(this.#watched ?? [])]) this.#abort(watch);
-  }
-
-  #setTimer(at: number): void {
-    if (at === Number.POSITIVE_INFINITY) {
-      // A wait without a limit may be long: no timer goes off for nothing meanwhile.
-      if (this.#size <= 1) this.#stopTimer();
-      return;
-    }
-    if (this.#size === 0 || (this.#timer !== undefined && this.#timer.at <= at)) return;
-    this.#timer?.stop();
-    const timer = { at, stop: NOTHING };
-    this.#timer = timer;
-    timer.stop = this.#init.clock.timer(Math.max(0, at - this.#now()), () => this.#due(at));
-  }
-
-  get #size(): number {
-    return this.#watched?.size ?? 0;
-  }
-
-  #now(): number {
-    return elapsedOn(this.#init.clock);
-  }
-
-  #due(now: number): void {
-    this.#timer = undefined;
-    for (const watch of [...(this.#watched ?? [])]) if (watch.until <= now) this.#cut(watch, watch.why);
-    let next = Number.POSITIVE_INFINITY;
-    for (const { until } of this.#watched ?? []) next = Math.min(next, until);
-    this.#setTimer(next);
-  }
-
-  #stopTimer(): void {
-    this.#timer?.stop();
-    this.#timer = undefined;
+    for (const watch of [...(this.#watched ?? [])]) if (this.#watched?.has(watch) === true) watch.aborted();
   }
 
   /** Nothing is watched and nobody holds it: it leaves nothing behind. */
   #rest(): void {
-    if (this.#size > 0) return;
+    if (this.#watched !== undefined && this.#watched.size > 0) return;
     this.#watched = undefined;
     if (this.#isHeld) return;
-    this.#stopTimer();
+    this.limited?.rest();
     if (!this.#isListening) return;
     this.#isListening = false;
     this.source.unhear(this);
@@ -250,7 +171,10 @@ export class Bounds implements AbortEar {
       let stop: (() => void) | undefined;
       let isThere = false;
       const begin = () => {
-        if (!isThere) stop = this.watch(work, (why) => reject(this.errorOf(why, work)));
+        if (isThere) return;
+        const room = limits.open();
+        if (room instanceof Promise) room.then(begin, reject);
+        else stop = room.watch(this, work, (why) => reject(room.errorOf(this, why, work)));
       };
       const end = () => {
         isThere = true;
@@ -270,17 +194,5 @@ export class Bounds implements AbortEar {
       if (this.source.signal.aborted) begin();
       else void NOW.then(begin);
     });
-  }
-
-  errorOf(why: Cut, { limit, name, code }: Work): AwakenError {
-    if (why === "cancelled") {
-      return new AwakenError(code ?? "cancelled", `the run was cancelled, and ${name()} did not come to an end in time`);
-    }
-    const ms = this.#init.limits[limit];
-    return new AwakenError(
-      code ?? "timeout",
-      `${name()} did not answer within ${ms} ms: find out what it waits for, or raise \`limits.${limit}\` of the runtime`,
-      { details: { limit, ms } },
-    );
   }
 }

@@ -77,9 +77,6 @@ const NOTHING = () => {};
 
 /** It watches for the abort itself: a closure less for each call, and one less to leave with. */
 class Executing implements Watch {
-  readonly onAbort = "leave";
-  readonly until = Number.POSITIVE_INFINITY;
-  readonly why = "cancelled";
   readonly #execution: Execution;
   #done: (reply: ToolReply) => void;
   #stopTimer = NOTHING;
@@ -100,7 +97,8 @@ class Executing implements Watch {
     );
   }
 
-  fire(): void {
+  aborted(): void {
+    this.#execution.bounds.leave(this);
     const { controller, run, clock, graceMs } = this.#execution;
     controller?.abort(run.reason);
     this.#stopGrace = clock.timer(graceMs, () => this.#fail(toolFailure("cancelled", "the tool did not stop in time")));
