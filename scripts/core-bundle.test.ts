@@ -49,6 +49,7 @@ const BEHIND_DOORS = [
   "commit/run-ledger.ts",
   "commit/grown-view.ts",
   "commit/land-again.ts",
+  "commit/log-places.ts",
   "commit/store-failed.ts",
   "commit/used-below.ts",
   "commit/memory-queries.ts",

@@ -38,7 +38,8 @@ function openTranscript({ history, input }: Activation, given: readonly ToolMess
   const rowOf = (message: ToolMessage, index: number) => ({ seq: history.messageCount + 1 + index, message });
   const view = given.length === 0 ? history.messages : commitSeldom.here.effectiveMessages([...history.messages, ...given.map(rowOf)]);
   const transcript = new Transcript(view);
-  for (const message of given) transcript.retract(message);
+  // For the log alone: the view was made without what they retract.
+  for (const message of given) transcript.add(message);
   for (const message of input) transcript.append(message);
   return transcript;
 }
