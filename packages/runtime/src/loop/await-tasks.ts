@@ -1,6 +1,7 @@
 import type { Message, Termination } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
+import { whenReady } from "../stream/queue-ready.ts";
 import { crossBoundary } from "./boundary.ts";
 import { commitStep } from "./finish.ts";
 import { readNews, untold } from "./read-news.ts";
@@ -52,7 +53,7 @@ export async function awaitTasks(ctx: RunContext): Promise<Termination | undefin
   }
   await commitStep(ctx);
   do {
-    await ctx.inbox.ready(ctx.signal);
+    await whenReady(ctx.inbox, ctx.signal);
     if (ctx.signal.aborted) return { type: "cancelled" };
     if (ctx.inbox.isClosed && ctx.inbox.size === 0) return { type: "natural-end" };
   } while (!(await crossBoundary(ctx, "on-natural-end")));

@@ -227,6 +227,7 @@ export interface Seldom {
   readInput(ctx: RunContext): Promise<void>;
   readTasks(ctx: RunContext, wasAwaiting: boolean): Promise<Termination | undefined>;
   awaitTasks(ctx: RunContext): Promise<Termination | undefined>;
+  tellLost(ctx: RunContext, inferred: Inferred): void;
   askInside(ctx: RunContext, request: InferenceRequest, work: () => Promise<Inferred>): Promise<Inferred>;
   executeInside(ctx: RunContext, ready: ReadyCall, done: (reply: ToolReply) => void): void;
   shrink(ctx: RunContext, refused: InferenceRequest): Promise<InferenceRequest | undefined>;

@@ -13,6 +13,7 @@ export { takeSeededDecisions } from "./decisions/take-decisions.ts";
 export { followHandoffs } from "./follow-handoffs.ts";
 export { askInside, executeInside } from "./inside.ts";
 export { judge, judgeEarly } from "./judge-output.ts";
+export { tellLost } from "./lost-input.ts";
 export { closeOpen, finishOdd, intercept, putOnRecord } from "./odd-round.ts";
 export { abortRemote, runRemoteStep } from "./remote-step.ts";
 export {

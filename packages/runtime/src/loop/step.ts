@@ -7,7 +7,7 @@ import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import { childController, onAbort } from "../stream/abort.ts";
 import { type Late, whenThere } from "../stream/door.ts";
 import type { LiveCall } from "./live-call.ts";
-import { assistantMessage, note } from "./messages.ts";
+import { assistantMessage } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
 import type { StepOutcome } from "./step-outcome.ts";
 import { type RoundOutcome, runToolRound } from "./tool-round.ts";
@@ -15,9 +15,6 @@ import { type RoundOutcome, runToolRound } from "./tool-round.ts";
 const CONTINUE: StepOutcome = { type: "continue" };
 const NATURAL_END: StepOutcome = { type: "natural-end" };
 const CANCELLED: StepOutcome = { type: "ended", termination: { type: "cancelled" } };
-
-const MALFORMED =
-  "One or more tool calls had arguments that are not valid JSON and were not executed. Send them again with valid arguments if they are still needed.";
 
 /** What the run's own state says: a hook may have ended it. */
 function ending(ctx: RunContext): StepOutcome | undefined {
@@ -64,11 +61,17 @@ export async function endStep(ctx: RunContext, messageId: MessageId, { offeredTo
   }
   const ended = ending(ctx) ?? failed(turn);
   if (ended !== undefined) return keepText(ctx, messageId, inferred, ended);
-  if (turn.toolCalls.length === 0) return concede(ctx, messageId, inferred);
-  say(ctx, messageId, inferred, turn.content);
-  const calls: LiveCall[] = [];
-  for (const call of turn.toolCalls) calls.push({ call, messageId, resume: undefined, isReplay: false });
-  return conclude(ctx, inferred, await runToolRound(ctx, calls));
+  let outcome: StepOutcome;
+  if (turn.toolCalls.length === 0) outcome = concede(ctx, messageId, inferred);
+  else {
+    say(ctx, messageId, inferred, turn.content);
+    const calls: LiveCall[] = [];
+    for (const call of turn.toolCalls) calls.push({ call, messageId, resume: undefined, isReplay: false });
+    outcome = conclude(ctx, await runToolRound(ctx, calls));
+  }
+  const isLost = inferred.lostCall !== undefined || turn.malformedCalls.length > 0;
+  if (isLost && outcome !== OUT_OF_TOKENS) (await ctx.seldom.open()).tellLost(ctx, inferred);
+  return outcome;
 }
 
 function makePrompt(ctx: RunContext, messageId: MessageId): Prompt {
@@ -242,22 +245,13 @@ const OUT_OF_TOKENS: StepOutcome = {
 
 /** The turn asks for nothing that can be done. */
 function concede(ctx: RunContext, messageId: MessageId, inferred: Inferred): StepOutcome {
-  const { turn } = inferred;
-  if (turn.stopReason === "max-tokens") return keepText(ctx, messageId, inferred, OUT_OF_TOKENS);
-  keepText(ctx, messageId, inferred, NATURAL_END);
-  if (turn.malformedCalls.length === 0) return NATURAL_END;
-  ctx.transcript.append(note(ctx, MALFORMED));
-  return CONTINUE;
+  const { stopReason, malformedCalls } = inferred.turn;
+  const outcome = malformedCalls.length === 0 ? NATURAL_END : CONTINUE;
+  return keepText(ctx, messageId, inferred, stopReason === "max-tokens" ? OUT_OF_TOKENS : outcome);
 }
 
 /** What the turn asked for is done, as far as it could be. */
-function conclude(ctx: RunContext, { turn, lostCall }: Inferred, round: RoundOutcome): StepOutcome {
-  if (lostCall !== undefined) {
-    ctx.transcript.append(
-      note(ctx, `The call of '${lostCall.name}' was lost when the stream broke; issue it again if it is still needed.`),
-    );
-  }
-  if (turn.malformedCalls.length > 0) ctx.transcript.append(note(ctx, MALFORMED));
+function conclude(ctx: RunContext, round: RoundOutcome): StepOutcome {
   if (ctx.signal.aborted) return CANCELLED;
   if (round.type === "blocked") return { type: "ended", termination: { type: "blocked", reason: round.reason } };
   return ending(ctx) ?? (round.type === "suspended" ? { type: "suspended" } : CONTINUE);

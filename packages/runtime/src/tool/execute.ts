@@ -6,20 +6,21 @@ import { plainData } from "./plain-data.ts";
 import { seldom } from "./seldom-door.ts";
 import type { PreparedCall, ToolContext, ToolReply } from "./tool.ts";
 
-const WORDS: Record<ToolErrorCode, string> = {
+/** What a tool may fail with before it has said a word. */
+type FailureCode = Exclude<ToolErrorCode, "not_found" | "interrupted">;
+
+const WORDS: Record<FailureCode, string> = {
   invalid_arguments: "Invalid arguments",
   execution_failed: "Execution failed",
   timeout: "Timeout",
   cancelled: "Cancelled",
   denied: "Denied",
-  not_found: "Not found",
-  interrupted: "Interrupted",
   internal: "Internal error",
 };
 
 /** A failure in the words that the model reads. */
 export function toolFailure(
-  code: ToolErrorCode,
+  code: FailureCode,
   detail: string,
   metadata?: { readonly timedOut?: true; readonly rejected?: true },
 ): ToolResult {
