@@ -85,6 +85,7 @@ const BEHIND_DOORS = [
   "loop/suspend.ts",
   "loop/take-in.ts",
   "loop/close-calls.ts",
+  "loop/end-begun.ts",
   "loop/follow-handoffs.ts",
   "loop/inside.ts",
   "loop/judge-output.ts",

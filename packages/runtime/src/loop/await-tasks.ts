@@ -24,7 +24,16 @@ const waitForTasks = (ctx: RunContext): Termination => {
 /** What is thought to be lost may be told in there. Looked at when it is thought so: what comes to wait later was not over. */
 const unread = async ({ landing }: RunContext): Promise<readonly Message[]> => (await landing.waiting()).map(({ message }) => message);
 
-/** What `openTasks` comes to when the thread has some. */
+/** What `openTasks` comes to when the thread has some, or messages that are to be sent. */
+export async function lookAfterTasks(ctx: RunContext, wasAwaiting: boolean, canRead: boolean): Promise<Termination | undefined> {
+  const { tasks } = ctx;
+  if (tasks.hasAny) await tasks.ready();
+  // What the run before could not deliver.
+  if (tasks.hasOutbox) await tasks.deliver();
+  // What became of tasks is found out by a run that can read it: found before, it would be told, and its task still be at work.
+  return tasks.hasAny && canRead ? readTasks(ctx, wasAwaiting) : undefined;
+}
+
 export async function readTasks(ctx: RunContext, wasAwaiting: boolean): Promise<Termination | undefined> {
   const { tasks } = ctx;
   await tasks.ready();

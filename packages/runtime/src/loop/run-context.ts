@@ -12,6 +12,7 @@ import type {
   ScopeId,
   Suspension,
   Termination,
+  Ticket,
   TicketId,
   ToolCallId,
   ToolCallState,
@@ -221,11 +222,12 @@ export interface Seldom {
   finishOdd(round: Round, call: AllowedCall, reply: ToolReply): Late<void>;
   putOnRecord(round: Round): Promise<void>;
   closeOpen(round: Round): Promise<void>;
-  closeCalls(ctx: RunContext): Promise<void>;
+  endBegun(ctx: RunContext, termination: Termination, isElsewhere: boolean, isOver: boolean): Promise<void>;
+  allTickets(ctx: RunContext): Promise<readonly Ticket[]>;
   askGates(ctx: RunContext, live: LiveCall, tool: Tool | undefined, begun?: Promise<Validated<PreparedCall>>): Promise<Gated>;
   takeIn(ctx: RunContext, at: Boundary): Promise<boolean>;
   readInput(ctx: RunContext): Promise<void>;
-  readTasks(ctx: RunContext, wasAwaiting: boolean): Promise<Termination | undefined>;
+  lookAfterTasks(ctx: RunContext, wasAwaiting: boolean, canRead: boolean): Promise<Termination | undefined>;
   awaitTasks(ctx: RunContext): Promise<Termination | undefined>;
   tellLost(ctx: RunContext, inferred: Inferred): void;
   askInside(ctx: RunContext, request: InferenceRequest, work: () => Promise<Inferred>): Promise<Inferred>;

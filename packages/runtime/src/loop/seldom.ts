@@ -5,11 +5,11 @@
 
 export { abandonCalls } from "./abandon-calls.ts";
 export { askGates } from "./ask-gates.ts";
-export { awaitTasks, readInput, readTasks } from "./await-tasks.ts";
+export { awaitTasks, lookAfterTasks, readInput } from "./await-tasks.ts";
 export { bindPlugins } from "./bindings.ts";
 export { callResumed } from "./call-resumed.ts";
-export { closeCalls } from "./close-calls.ts";
 export { takeSeededDecisions } from "./decisions/take-decisions.ts";
+export { allTickets, endBegun } from "./end-begun.ts";
 export { followHandoffs } from "./follow-handoffs.ts";
 export { askInside, executeInside } from "./inside.ts";
 export { judge, judgeEarly } from "./judge-output.ts";
