@@ -3,22 +3,18 @@ import type { Update } from "../state/batch.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { Snapshot } from "../state/snapshot.ts";
 import type { StateStore } from "../state/store.ts";
-import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
+import type { Bounds } from "../stream/bounds.ts";
 import { type Late, whenThere } from "../stream/door.ts";
 import { failedActions, pendingActions } from "./action-queue.ts";
 import { isHere } from "./called-hooks.ts";
 import { type Command, command } from "./command.ts";
 import { callHooks, gatherNow } from "./gather.ts";
-import type { HookInput, PhaseFacts, PhaseTable, RunScene, Seat } from "./hook.ts";
+import type { HookInput, PhaseFacts, PhaseTable, Seat } from "./hook.ts";
 import { Lock } from "./lock.ts";
 import { whole } from "./whole-door.ts";
 import { CLOSING, type LockedEngine, type PhaseOutcome, type WholePhase } from "./whole-phase-parts.ts";
 
 export const DEFAULT_MAX_ROUNDS = 16;
-const GRACE_MS = 30_000;
-
-const defaultBounds = ({ signal, clock }: RunScene): Bounds =>
-  new Bounds(signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs: GRACE_MS });
 
 const NOTHING = command();
 const OWN_KEYS = [pendingActions, failedActions];
@@ -42,8 +38,8 @@ export interface PhaseEngineInit {
   readonly seat: Seat;
   readonly log: Log;
   readonly maxRounds?: number;
-  /** How long hooks and handlers may take. Default: the default limits, and half a minute after an abort. */
-  readonly bounds?: Bounds;
+  /** How long hooks and handlers may take. */
+  readonly bounds: Bounds;
 }
 
 /**
@@ -71,7 +67,7 @@ export class PhaseEngine implements LockedEngine {
     this.log = init.log;
     this.maxRounds = init.maxRounds ?? DEFAULT_MAX_ROUNDS;
     this.store.register(OWN_KEYS);
-    this.bounds = init.bounds ?? defaultBounds(init.seat.scene);
+    this.bounds = init.bounds;
   }
 
   /** The plugins of the next agent, after a handoff. Actions of the old ones stay queued until somebody handles them. */
