@@ -22,7 +22,8 @@ const waitForTasks = (ctx: RunContext): Termination => {
 };
 
 /** What is thought to be lost may be told in there. Looked at when it is thought so: what comes to wait later was not over. */
-const unread = async ({ landing }: RunContext): Promise<readonly Message[]> => (await landing.waiting()).map(({ message }) => message);
+const unread = async ({ landing }: RunContext): Promise<readonly Message[]> =>
+  ((await landing.holding?.waiting()) ?? []).map(({ message }) => message);
 
 /** What `openTasks` comes to when the thread has some, or messages that are to be sent. */
 export async function lookAfterTasks(ctx: RunContext, wasAwaiting: boolean, canRead: boolean): Promise<Termination | undefined> {
@@ -37,7 +38,7 @@ export async function lookAfterTasks(ctx: RunContext, wasAwaiting: boolean, canR
 export async function readTasks(ctx: RunContext, wasAwaiting: boolean): Promise<Termination | undefined> {
   const { tasks } = ctx;
   await tasks.ready();
-  ctx.landing.lookAgain();
+  ctx.landing.holding?.mail?.();
   // Before those of this process, which came later.
   let isNew = await crossBoundary(ctx, "next-step");
   const found = await tasks.open();
@@ -57,7 +58,7 @@ export async function awaitTasks(ctx: RunContext): Promise<Termination | undefin
     return undefined;
   }
   // One with records of its own parks, and the call that waits for it too.
-  if (ctx.identity.origin !== "subagent" || ctx.landing.isHeld) {
+  if (ctx.identity.origin !== "subagent" || ctx.landing.holding !== undefined) {
     return waitForTasks(ctx);
   }
   await commitStep(ctx);

@@ -1,5 +1,5 @@
 import type { Inferred } from "../inference/infer.ts";
-import { note } from "./messages.ts";
+import { note } from "./note.ts";
 import type { RunContext } from "./run-context.ts";
 
 const MALFORMED =

@@ -47,7 +47,7 @@ async function tellAgents(ctx: RunContext, messages: readonly Message[]): Promis
 
 /** What the run knows, and what it is about to read. */
 const toldOf = async ({ transcript, landing }: RunContext, at: Boundary): Promise<readonly Message[]> =>
-  (await landing.waiting(at)).map(({ message }) => message).concat(transcript.messages);
+  ((await landing.holding?.waiting(at)) ?? []).map(({ message }) => message).concat(transcript.messages);
 
 const takenInOf = (boundary: Boundary, waiting: readonly PendingRecord[]): TakenIn => ({
   messages: waiting.map(({ message }) => message),
@@ -57,7 +57,7 @@ const takenInOf = (boundary: Boundary, waiting: readonly PendingRecord[]): Taken
 /** Looks again when somebody changed the queue meanwhile. */
 async function takeQueued(ctx: RunContext, at: Boundary, write: (takenIn: TakenIn) => Late<undefined>): Promise<readonly PendingRecord[]> {
   for (let attempt = 1; ; attempt++) {
-    const waiting = await ctx.landing.waiting(at);
+    const waiting = (await ctx.landing.holding?.waiting(at)) ?? [];
     if (waiting.length === 0) return waiting;
     const takenIn = takenInOf(at, waiting);
     readNews(ctx, takenIn.messages);

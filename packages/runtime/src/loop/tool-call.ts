@@ -178,7 +178,7 @@ export function execute(ctx: RunContext, allowed: AllowedCall, done: (reply: Too
  * it in the round may have kept the process, and what another process has taken over must not be begun here.
  */
 export function executeTool(ctx: RunContext, allowed: ReadyCall, done: (reply: ToolReply) => void, traceParent?: string): void {
-  const assured = allowed.tool.traits.pure ? undefined : ctx.landing.assure();
+  const assured = allowed.tool.traits.pure ? undefined : ctx.landing.holding?.assure?.();
   if (assured === undefined) beginTool(ctx, allowed, done, traceParent);
   else void assured.then(() => beginAssured(ctx, allowed, done, traceParent));
 }
