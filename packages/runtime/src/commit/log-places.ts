@@ -41,7 +41,7 @@ class WaitingSummaries implements Summaries {
 
   /** The lowest row that is still shown behind a summary. A result that came late is shown before its row, so rows are not in view order. */
   #firstRowAfter(summary: MessageId, count: number): number {
-    const { view, added } = this.#transcript;
+    const { messages: view, added } = this.#transcript;
     const shown = view.slice(view.findIndex((message) => message.id === summary) + 1);
     const uncommitted = new Map(added.map((message, index) => [message.id, count + 1 + index]));
     const rowOf = (message: Message) => seqOf(this.#transcript, message.id) ?? uncommitted.get(message.id) ?? Number.POSITIVE_INFINITY;
@@ -51,9 +51,9 @@ class WaitingSummaries implements Summaries {
 
 /** Puts the summary in place of everything up to and with `upTo`. False, and nothing happens, when that message is gone. */
 export function compact(transcript: Transcript, upTo: MessageId, summary: Message): boolean {
-  const at = transcript.view.findIndex((message) => message.id === upTo);
+  const at = transcript.messages.findIndex((message) => message.id === upTo);
   if (at === -1) return false;
-  transcript.view.splice(0, at + 1, summary);
+  transcript.messages.splice(0, at + 1, summary);
   transcript.add(summary);
   const waiting = transcript.summaries ?? new WaitingSummaries(transcript);
   transcript.summaries = waiting;

@@ -54,8 +54,8 @@ export interface Summaries {
  * the result of a call of an earlier activation goes to its call.
  */
 export class Transcript {
-  /** What the model sees. */
-  readonly view: Message[];
+  /** What the model sees. Live: it grows while the run goes on. */
+  readonly messages: Message[];
   /** Rows of the log as far as this run has seen them, in pieces, the last one first: nobody looks them up in most runs. */
   rows: Rows | undefined;
   /** The places of those that were looked up. */
@@ -68,13 +68,8 @@ export class Transcript {
   #asked: Asked | undefined;
 
   constructor(history: readonly SequencedMessage[]) {
-    this.view = history.map((entry) => entry.message);
+    this.messages = history.map((entry) => entry.message);
     if (history.length > 0) this.rows = { before: undefined, from: undefined, rows: history };
-  }
-
-  /** Live: it grows while the run goes on. */
-  get messages(): readonly Message[] {
-    return this.view;
   }
 
   /** Messages that are not in the log. */
@@ -83,7 +78,7 @@ export class Transcript {
   }
 
   append(message: Message): void {
-    this.view.push(message);
+    this.messages.push(message);
     this.add(message);
   }
 
@@ -97,7 +92,7 @@ export class Transcript {
 
   /** Already in the log: only the model has not seen it. */
   show(entry: SequencedMessage): void {
-    this.view.push(entry.message);
+    this.messages.push(entry.message);
     this.rows = { before: this.rows, from: entry.seq, rows: [entry.message] };
   }
 
@@ -108,34 +103,34 @@ export class Transcript {
   answer(result: ToolMessage, asked: MessageId): void {
     this.add(result);
     const { at: from, order } = this.#lookUp(asked);
-    const asking = this.view[from];
-    const last = this.view.at(-1);
+    const asking = this.messages[from];
+    const last = this.messages.at(-1);
     const before = last?.role === "tool" ? order?.placeOf(last.toolCallId) : undefined;
     const own = order?.placeOf(result.toolCallId);
     // Whoever decided has loaded it.
-    if (asking?.role === "assistant" && result.metadata?.edited !== undefined) this.view[from] = seldom.here.showEdit(asking, result);
+    if (asking?.role === "assistant" && result.metadata?.edited !== undefined) this.messages[from] = seldom.here.showEdit(asking, result);
     // Nearly always it is the next one.
     if (order === undefined || own === undefined || last?.id === asked || (before !== undefined && before < own)) {
-      this.view.push(result);
+      this.messages.push(result);
       return;
     }
     let at = from + 1;
-    for (let next = this.view[at]; next?.role === "tool"; next = this.view[++at]) {
+    for (let next = this.messages[at]; next?.role === "tool"; next = this.messages[++at]) {
       const rank = order.placeOf(next.toolCallId) ?? -1;
       if (rank > own) break;
       if (rank === own) {
-        this.view[at] = result;
+        this.messages[at] = result;
         return;
       }
     }
-    this.view.splice(at, 0, result);
+    this.messages.splice(at, 0, result);
   }
 
   #lookUp(id: MessageId): Asked {
     const before = this.#asked;
-    if (before?.id === id && this.view[before.at]?.id === id) return before;
-    const at = this.view.findLastIndex((message) => message.id === id);
-    const asking = this.view[at];
+    if (before?.id === id && this.messages[before.at]?.id === id) return before;
+    const at = this.messages.findLastIndex((message) => message.id === id);
+    const asking = this.messages[at];
     this.#asked = { id, at, order: asking === undefined ? undefined : new CallOrder(asking) };
     return this.#asked;
   }

@@ -15,7 +15,7 @@ import {
 import { sameJson } from "@awaken/contract/store";
 import type { Ids } from "../stream/ids.ts";
 import { type CallDraft, cutInput } from "./call-draft.ts";
-import { type Block, type Collected, collect, type Ending, type Entry, entriesText } from "./collected.ts";
+import { type Block, type Entry, entriesText } from "./collected.ts";
 
 export interface CollectorInit {
   emit(event: AgentEvent): void;
@@ -101,10 +101,6 @@ export class Collector {
   /** What has come so far. */
   get entries(): readonly Entry[] {
     return this.#entries ?? NOTHING;
-  }
-
-  collect(ending: Ending): Collected {
-    return collect(this.entries, ending);
   }
 
   /** Lets go of everything but these, and the usage, which was paid for. What follows begins a new block. */

@@ -1,7 +1,7 @@
 import { type AgentEvent, errorMessage, type InferenceRequest, type StopReason, type ToolCall, type Turn } from "@awaken/contract";
 import type { Late } from "../stream/door.ts";
 import type { AskedOn } from "./asked-on.ts";
-import type { Collected, Ending } from "./collected.ts";
+import { type Collected, collect, type Ending } from "./collected.ts";
 import { Collector } from "./collector.ts";
 import type { CallFacts, InferenceRun, Inferred } from "./inference-run.ts";
 import { seldom } from "./seldom-door.ts";
@@ -95,7 +95,7 @@ class Answer extends StreamedTurn<Inferred> {
   }
 
   #collected(outcome: StreamOutcome): Collected {
-    return this.collector.collect(ENDINGS[outcome.type]);
+    return collect(this.collector.entries, ENDINGS[outcome.type]);
   }
 
   #inferred(outcome: StreamOutcome, collected: Collected): Inferred {

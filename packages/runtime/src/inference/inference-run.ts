@@ -37,8 +37,6 @@ export interface InferenceRun {
   readonly shrink?: ((request: InferenceRequest) => Promise<InferenceRequest | undefined>) | undefined;
   /** Opens where the stream in progress is kept, bound to one run and step. */
   readonly checkpoints?: (() => Promise<CheckpointSlot>) | undefined;
-  /** Whether the checkpoint stays after an abort, for whoever goes on with the answer. */
-  readonly keepsCheckpoint?: (() => boolean) | undefined;
 }
 
 export interface LostCall {

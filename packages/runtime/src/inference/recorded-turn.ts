@@ -17,7 +17,7 @@ export async function recordedTurn(
   const saved = await recorder.load();
   const plan: Recovery = saved === undefined ? { type: "ask", request: first } : resumeFrom(work, saved);
   const outcome = plan.type === "cut" ? plan : await work.attempt(plan.request);
-  if (outcome.type === "aborted" && run.keepsCheckpoint?.() === true) await recorder.keep(collector);
+  if (outcome.type === "aborted" && slot.keeps?.() === true) await recorder.keep(collector);
   else if (outcome.type !== "failed") await recorder.discard();
   return outcome;
 }

@@ -239,5 +239,5 @@ export interface Seldom {
   announceTicket(ctx: RunContext, callId: ToolCallId): void;
   callResumed(call: EarlierCall, ending: CallEnding): AgentEvent;
   abandonCalls(state: StateStore, open: OpenCalls): readonly ToolMessage[];
-  streamSlot(store: StreamCheckpointStore, identity: RunIdentity, step: number): CheckpointSlot;
+  streamSlot(ctx: RunContext, store: StreamCheckpointStore): CheckpointSlot;
 }

@@ -126,7 +126,7 @@ class StepInference implements InferenceRun {
   }
 
   get silence(): InferenceRun["silence"] {
-    return this.#ctx.bounds.silence;
+    return this.#ctx.bounds.init.silence;
   }
 
   get ids(): InferenceRun["ids"] {
@@ -143,8 +143,9 @@ class StepInference implements InferenceRun {
   }
 
   get checkpoints(): InferenceRun["checkpoints"] {
-    const { streams, seldom, identity, tally } = this.#ctx;
-    return streams === undefined ? undefined : async () => (await seldom.open()).streamSlot(streams, identity, tally.steps);
+    const ctx = this.#ctx;
+    const { streams } = ctx;
+    return streams === undefined ? undefined : async () => (await ctx.seldom.open()).streamSlot(ctx, streams);
   }
 
   emit(event: AgentEvent): void {
@@ -152,7 +153,7 @@ class StepInference implements InferenceRun {
   }
 
   onBegin(turn: Collector): void {
-    this.#ctx.progress.follow(turn);
+    this.#ctx.progress.turn = turn;
   }
 
   async shrink(refused: InferenceRequest): Promise<InferenceRequest | undefined> {
@@ -161,10 +162,6 @@ class StepInference implements InferenceRun {
 
   describeCall(toolName: string): CallFacts {
     return factsOf(this.#ctx, toolName);
-  }
-
-  keepsCheckpoint(): boolean {
-    return !this.#ctx.signal.aborted;
   }
 }
 

@@ -249,10 +249,10 @@ describe("execute", () => {
       );
     const { engine, store } = createBench({ plugins: [handling("first")] });
     await engine.submit(command().schedule(now, "work"));
-    engine.setTable(compileEnv({ plugins: [] }));
+    engine.table = compileEnv({ plugins: [] });
     expect(await engine.run("stepStart", { step: 1 })).toBe("completed");
     expect(pendingOf(store)).toEqual(["work"]);
-    engine.setTable(compileEnv({ plugins: [handling("second")] }));
+    engine.table = compileEnv({ plugins: [handling("second")] });
     await engine.run("stepStart", { step: 2 });
     expect([ran, pendingOf(store)]).toEqual([["second: work"], []]);
   });

@@ -57,7 +57,7 @@ export class PhaseEngine implements LockedEngine {
   /** Made for the first phase that is waited for: most runs have none. */
   #lock: Lock | undefined;
   readonly bounds: Bounds;
-  /** A handoff puts that of the next agent here. */
+  /** A handoff puts that of the next agent here. Actions of the old one stay queued until somebody handles them. */
   table: PhaseTable;
 
   constructor(init: PhaseEngineInit) {
@@ -68,11 +68,6 @@ export class PhaseEngine implements LockedEngine {
     this.maxRounds = init.maxRounds ?? DEFAULT_MAX_ROUNDS;
     this.store.register(OWN_KEYS);
     this.bounds = init.bounds;
-  }
-
-  /** The plugins of the next agent, after a handoff. Actions of the old ones stay queued until somebody handles them. */
-  setTable(table: PhaseTable): void {
-    this.table = table;
   }
 
   /**

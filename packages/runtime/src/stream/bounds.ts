@@ -117,10 +117,6 @@ export class Bounds implements AbortEar {
     this.init = init;
   }
 
-  get silence(): SilenceWatch | undefined {
-    return this.init.silence;
-  }
-
   /** Timer and listener stay between two waits, until it is let go. Otherwise nothing is left behind when nothing is watched. */
   hold(): void {
     this.#isHeld = true;
