@@ -1,5 +1,5 @@
 import type { Message, Termination } from "@awaken/contract";
-import { type Late, whenThere } from "../stream/door.ts";
+import type { Late } from "../stream/door.ts";
 import type { RunContext } from "./run-context.ts";
 
 /** Whether it says what became of a task. Nobody sent it, and nobody takes it back: the thread's record has the task running until it is read. */
@@ -10,8 +10,8 @@ export const isNews = ({ message }: { readonly message: Message }): boolean => m
  * termination that it has so. One that cannot read yet does so when its calls are over (`suspend.ts`).
  */
 export function openTasks(ctx: RunContext, wasAwaiting: boolean, canRead: boolean): Late<Termination | undefined> {
-  const { tasks } = ctx;
-  return tasks.hasAny || tasks.hasOutbox
-    ? whenThere(ctx.seldom.open(), (room) => room.lookAfterTasks(ctx, wasAwaiting, canRead))
-    : undefined;
+  return ctx.tasks.hasAny || ctx.tasks.hasOutbox ? lookAfterTasks(ctx, wasAwaiting, canRead) : undefined;
 }
+
+const lookAfterTasks = async (ctx: RunContext, wasAwaiting: boolean, canRead: boolean): Promise<Termination | undefined> =>
+  (await ctx.seldom.open()).lookAfterTasks(ctx, wasAwaiting, canRead);

@@ -161,7 +161,11 @@ export class Round {
 
   #finishOne(call: AllowedCall, reply: ToolReply): Late<void> {
     const isOdd = reply.result.type === "pending" || this.running.isLasting || this.failure !== undefined;
-    return isOdd ? whenThere(this.ctx.seldom.open(), (room) => room.finishOdd(this, call, reply)) : this.finish(call, reply);
+    return isOdd ? this.#finishOdd(call, reply) : this.finish(call, reply);
+  }
+
+  #finishOdd(call: AllowedCall, reply: ToolReply): Late<void> {
+    return whenThere(this.ctx.seldom.open(), (room) => room.finishOdd(this, call, reply));
   }
 
   /** Without a promise when no hook has to be waited for. */
