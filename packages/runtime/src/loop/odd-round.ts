@@ -8,10 +8,9 @@ import type { Intercept } from "../tool/verdict.ts";
 import { gateCall } from "./gate-call.ts";
 import type { AllowedCall, Gated, LiveCall } from "./live-call.ts";
 import { closeCall } from "./lost-call.ts";
-import type { RunContext } from "./run-context.ts";
+import type { OpenRound, RunContext } from "./run-context.ts";
 import { holdCall, newState } from "./suspended-calls.ts";
 import { recordCall } from "./tool-call.ts";
-import type { Round } from "./tool-round.ts";
 import { knownResults } from "./unknown-outcome.ts";
 
 // What a round does without whose calls pass their gates, do not wait, and are soon over.
@@ -19,7 +18,7 @@ import { knownResults } from "./unknown-outcome.ts";
 type Intercepted = Extract<Gated, { type: "intercepted" }>;
 
 /** Gives the reason when the call is blocked: the run ends. */
-export async function intercept(round: Round, live: LiveCall, first: Intercepted): Promise<string | undefined> {
+export async function intercept(round: OpenRound, live: LiveCall, first: Intercepted): Promise<string | undefined> {
   if (round.isClosing) return undefined;
   const gated = await lookAgain(round, live, first);
   if (round.isClosing) return undefined;
@@ -29,14 +28,14 @@ export async function intercept(round: Round, live: LiveCall, first: Intercepted
 }
 
 /** Earlier calls run first: they may change what the gate sees. A question is not kept back for ones that last. */
-async function lookAgain(round: Round, live: LiveCall, gated: Intercepted): Promise<Gated> {
+async function lookAgain(round: OpenRound, live: LiveCall, gated: Intercepted): Promise<Gated> {
   if (round.allowed.length + round.running.size === 0) return gated;
   await round.start();
   await round.bringToEnd(gated.intercept.type === "suspend");
   return round.isClosing || round.running.size > 0 ? gated : gateCall(round.ctx, live);
 }
 
-async function stopCall(round: Round, live: LiveCall, stop: Intercept): Promise<string | undefined> {
+async function stopCall(round: OpenRound, live: LiveCall, stop: Intercept): Promise<string | undefined> {
   if (stop.type === "suspend") {
     const waits: ToolResult = { type: "pending", suspension: stop.suspension };
     keepOrder(round);
@@ -53,7 +52,7 @@ async function stopCall(round: Round, live: LiveCall, stop: Intercept): Promise<
 }
 
 /** A call that waits, or in a round that lasts. Behind a failure, results are recorded and no more. */
-export function finishOdd(round: Round, call: AllowedCall, reply: ToolReply): void | Promise<void> {
+export function finishOdd(round: OpenRound, call: AllowedCall, reply: ToolReply): void | Promise<void> {
   if (round.failure !== undefined) {
     round.settled.push(call.call.id);
     recordCall(round.ctx, call, reply.result);
@@ -64,11 +63,11 @@ export function finishOdd(round: Round, call: AllowedCall, reply: ToolReply): vo
 }
 
 /** Tickets come in the order of the calls, whichever waits first. */
-function keepOrder(round: Round): void {
+function keepOrder(round: OpenRound): void {
   if (round.calls.length > 1) list(round);
 }
 
-function list(round: Round): void {
+function list(round: OpenRound): void {
   if (round.isListed) return;
   round.isListed = true;
   listCalls(round.ctx, round.calls);
@@ -85,7 +84,7 @@ export function listCalls(ctx: RunContext, calls: readonly LiveCall[]): void {
 }
 
 /** With the calls that are not over: after a crash they are brought to their end. What cannot be written now rides in the next commit. */
-export async function putOnRecord(round: Round): Promise<void> {
+export async function putOnRecord(round: OpenRound): Promise<void> {
   if (!round.isDirty) return;
   round.isDirty = false;
   list(round);
@@ -116,7 +115,7 @@ async function findOut(ctx: RunContext, open: readonly LiveCall[]): Promise<read
 }
 
 /** Calls that nobody got to, or that a failure cut off. Behind one that waits they have their turn when it is decided. */
-export async function closeOpen({ ctx, calls, settled, isStopped, failure }: Round): Promise<void> {
+export async function closeOpen({ ctx, calls, settled, isStopped, failure }: OpenRound): Promise<void> {
   const isSettled = new Set(settled);
   const open = calls.filter((live) => !isSettled.has(live.call.id));
   const left = ctx.signal.aborted ? await findOut(ctx, open) : open;

@@ -18,6 +18,7 @@ import type {
   ToolCallState,
   ToolDescriptor,
   ToolMessage,
+  ToolResult,
   Validated,
 } from "@awaken/contract";
 import type { Boundary, StreamCheckpointStore } from "@awaken/contract/store";
@@ -53,7 +54,6 @@ import type { RunPlan } from "./run-plan.ts";
 import type { RunTasks } from "./run-tasks.ts";
 import type { StepOutcome } from "./step-outcome.ts";
 import type { StepProgress } from "./step-progress.ts";
-import type { Round } from "./tool-round.ts";
 
 /** Whether an answer fits what the run was asked for. */
 export type OutputCheck = (value: unknown) => Validated<unknown> | Promise<Validated<unknown>>;
@@ -193,6 +193,34 @@ export interface Bindings {
 /** A suspension whose ticket has its id. */
 export type Ticketed = Suspension & { readonly id: TicketId };
 
+/** The calls of a turn, as those know them who bring to its end what is odd in it (`odd-round.ts`). */
+export interface OpenRound {
+  readonly ctx: RunContext;
+  readonly calls: readonly LiveCall[];
+  /** Ids of calls that have a result, or wait. */
+  readonly settled: string[];
+  readonly isSequential: boolean;
+  /** Those that are under way. */
+  readonly running: { readonly size: number; readonly isLasting: boolean };
+  /** They passed their gates and have not begun. */
+  readonly allowed: AllowedCall[];
+  /** In sequence, nothing runs after a call that waits. */
+  isStopped: boolean;
+  /** Something is not on record: the turn itself, which only a claim writes before, or a call that has its result, or waits. */
+  isDirty: boolean;
+  isListed: boolean;
+  readonly failure: { readonly thrown: unknown } | undefined;
+  /** Nothing begins any more. */
+  readonly isClosing: boolean;
+  /** Begins what passed its gates; in sequence it is over when this returns. */
+  start(): Promise<void>;
+  /** Returns when all are over, or, if that will do, as soon as the round lasts. */
+  bringToEnd(mayLast?: boolean): Promise<void>;
+  /** Without a promise when no hook has to be waited for. */
+  finish(live: LiveCall, reply: ToolReply): Late<void>;
+  note(result: ToolResult): void;
+}
+
 /** Calls that wait, with what abandons them. */
 export interface OpenCalls {
   readonly calls: readonly ToolCallState[];
@@ -218,10 +246,10 @@ export interface Seldom {
   judge(ctx: RunContext, checkOutput: OutputCheck): Promise<Judged>;
   judgeEarly(ctx: RunContext, checkOutput: OutputCheck): Promise<void>;
   findOutcome(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated | undefined>;
-  intercept(round: Round, live: LiveCall, first: Extract<Gated, { type: "intercepted" }>): Promise<string | undefined>;
-  finishOdd(round: Round, call: AllowedCall, reply: ToolReply): Late<void>;
-  putOnRecord(round: Round): Promise<void>;
-  closeOpen(round: Round): Promise<void>;
+  intercept(round: OpenRound, live: LiveCall, first: Extract<Gated, { type: "intercepted" }>): Promise<string | undefined>;
+  finishOdd(round: OpenRound, call: AllowedCall, reply: ToolReply): Late<void>;
+  putOnRecord(round: OpenRound): Promise<void>;
+  closeOpen(round: OpenRound): Promise<void>;
   endBegun(ctx: RunContext, termination: Termination, isElsewhere: boolean, isOver: boolean): Promise<void>;
   allTickets(ctx: RunContext): Promise<readonly Ticket[]>;
   askGates(ctx: RunContext, live: LiveCall, tool: Tool | undefined, begun?: Promise<Validated<PreparedCall>>): Promise<Gated>;

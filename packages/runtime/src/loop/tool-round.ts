@@ -4,7 +4,7 @@ import { type Late, whenThere } from "../stream/door.ts";
 import type { ToolReply } from "../tool/tool.ts";
 import { gateCall } from "./gate-call.ts";
 import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
-import type { RunContext } from "./run-context.ts";
+import type { OpenRound, RunContext } from "./run-context.ts";
 import { RunningCalls } from "./running-calls.ts";
 import { completeCall } from "./tool-call.ts";
 
@@ -31,18 +31,16 @@ const AT_ONCE = 4;
 const NOW = Promise.resolve();
 
 /** What happens in a round whose calls pass their gates and are soon over. The rest is in `odd-round.ts`. */
-export class Round {
+class Round implements OpenRound {
   readonly ctx: RunContext;
   readonly calls: readonly LiveCall[];
-  /** Ids of calls that have a result, or wait. A set of those that have none would be filled and emptied for nothing. */
+  /** A set of those that have none would be filled and emptied for nothing. */
   readonly settled: string[] = [];
   readonly isSequential: boolean;
   readonly running: RunningCalls;
   allowed: AllowedCall[] = [];
   isSuspended = false;
-  /** In sequence, nothing runs after a call that waits. */
   isStopped = false;
-  /** Something is not on record: the turn itself, which only a claim writes before, or a call that has its result, or waits. */
   isDirty = true;
   isListed = false;
   failure: { readonly thrown: unknown } | undefined;
@@ -54,7 +52,6 @@ export class Round {
     this.running = new RunningCalls(ctx);
   }
 
-  /** Nothing begins any more. */
   get isClosing(): boolean {
     return this.isStopped || this.ctx.signal.aborted;
   }
@@ -88,7 +85,6 @@ export class Round {
     }
   }
 
-  /** Begins what passed its gates; in sequence it is over when this returns. */
   start(): Promise<void> {
     const { allowed } = this;
     this.allowed = [];
@@ -168,7 +164,6 @@ export class Round {
     return whenThere(this.ctx.seldom.open(), (room) => room.finishOdd(this, call, reply));
   }
 
-  /** Without a promise when no hook has to be waited for. */
   finish(live: LiveCall, reply: ToolReply): Late<void> {
     this.settled.push(live.call.id);
     const result = completeCall(this.ctx, live, reply);

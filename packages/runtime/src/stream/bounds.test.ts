@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { Bounds, DEFAULT_LIMITS, type Limits, type Watch, type Work } from "./bounds.ts";
 import { countedSignal } from "./counted-signal.test-support.ts";
-import { type Cut, watch as watchLimited } from "./limited.ts";
+import { watch as watchLimited } from "./limited.ts";
+import type { Cut } from "./limited-parts.ts";
 
 const work = (limit: keyof Limits, onAbort: Work["onAbort"] = "leave"): Work => ({ limit, onAbort, name: () => "it" });
 

@@ -1,11 +1,8 @@
 import { AwakenError } from "@awaken/contract";
-import type { Bounds, Limited, Watch, Work } from "./bounds.ts";
 import { elapsedOn } from "./clock.ts";
+import type { Cut, Limited, Limiting, Watch, Work } from "./limited-parts.ts";
 
 // The part of what a run waits for that is loaded when something with a limit does not answer at once.
-
-/** Why nobody waits any longer. */
-export type Cut = "cancelled" | "late";
 
 const FINISH_MS = 1_000;
 const RECORD_MS = 5_000;
@@ -34,14 +31,14 @@ class LimitedWatch implements Watch {
 
 /** All waits of a run that have a limit, with one timer. */
 class LimitedWaits implements Limited {
-  readonly #bounds: Bounds;
+  readonly #bounds: Limiting;
   readonly #watched = new Set<LimitedWatch>();
   /** Elapsed time; set when the abort is first noticed. */
   #graceEnd: number | undefined;
   /** When the timer is due, and how it is taken back. It may be due earlier than anything that is watched: then it is set again. */
   #timer: { readonly at: number; stop: () => void } | undefined;
 
-  constructor(bounds: Bounds) {
+  constructor(bounds: Limiting) {
     this.#bounds = bounds;
   }
 
@@ -119,12 +116,12 @@ class LimitedWaits implements Limited {
 }
 
 /** Calls `fire` once when it is time to go, unless the returned function is called first. */
-export function watch(bounds: Bounds, work: Work, fire: (why: Cut) => void): () => void {
+export function watch(bounds: Limiting, work: Work, fire: (why: Cut) => void): () => void {
   bounds.limited ??= new LimitedWaits(bounds);
   return bounds.limited.watch(work, fire);
 }
 
-export function errorOf({ init: { limits } }: Bounds, why: Cut, { limit, name, code }: Work): AwakenError {
+export function errorOf({ init: { limits } }: Limiting, why: Cut, { limit, name, code }: Work): AwakenError {
   if (why === "cancelled") {
     return new AwakenError(code ?? "cancelled", `the run was cancelled, and ${name()} did not come to an end in time`);
   }
