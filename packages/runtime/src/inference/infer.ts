@@ -98,14 +98,28 @@ class Answer extends StreamedTurn<Inferred> {
     return collect(this.collector.entries, ENDINGS[outcome.type]);
   }
 
-  #inferred(outcome: StreamOutcome, collected: Collected): Inferred {
+  #inferred(outcome: StreamOutcome, { text, content, toolCalls, malformedCalls }: Collected): Inferred {
     const run = this.run;
-    for (const call of collected.toolCalls) run.emit(readyEvent(run, call));
+    for (const call of toolCalls) run.emit(readyEvent(run, call));
     const durationMs = run.clock.now() - this.#startedAt;
     const { response, usage } = this.collector;
     const { model } = this.request;
     const servedBy = run.provider.observer?.servedBy?.(this.request);
-    const turn = toTurn(collected, outcome, { response, usage, servedBy, model, durationMs });
+    const body: Omit<Turn, "stopReason"> = {
+      text,
+      content,
+      toolCalls,
+      malformedCalls,
+      usage,
+      model,
+      durationMs,
+      ...(response === undefined ? undefined : { response }),
+      ...(servedBy === undefined ? undefined : { servedBy }),
+    };
+    const turn: Turn =
+      outcome.type === "failed"
+        ? { ...body, stopReason: "error", failure: outcome.failure }
+        : { ...body, stopReason: stopReasonOf(outcome) };
     const lostCall = outcome.type === "cut" ? outcome.lostCall : undefined;
     return { turn, plea: this.#askedOn?.plea, lostCall, isAborted: outcome.type === "aborted" };
   }
@@ -120,28 +134,4 @@ function readyEvent(run: InferenceRun, { id, name, input }: ToolCall): AgentEven
 function stopReasonOf(outcome: Exclude<StreamOutcome, { type: "failed" }>): StopReason {
   if (outcome.type === "ended") return outcome.reason;
   return outcome.type === "cut" ? "tool-use" : "end-turn";
-}
-
-/** What is known of an answer beside what was said. */
-interface AnswerFacts extends Pick<Turn, "usage" | "model" | "durationMs"> {
-  readonly response: Turn["response"] | undefined;
-  readonly servedBy: string | undefined;
-}
-
-function toTurn(collected: Collected, outcome: StreamOutcome, facts: AnswerFacts): Turn {
-  const { text, content, toolCalls, malformedCalls } = collected;
-  const { usage, model, durationMs, response, servedBy } = facts;
-  const body: Omit<Turn, "stopReason"> = {
-    text,
-    content,
-    toolCalls,
-    malformedCalls,
-    usage,
-    model,
-    durationMs,
-    ...(response === undefined ? undefined : { response }),
-    ...(servedBy === undefined ? undefined : { servedBy }),
-  };
-  if (outcome.type !== "failed") return { ...body, stopReason: stopReasonOf(outcome) };
-  return { ...body, stopReason: "error", failure: outcome.failure };
 }

@@ -114,13 +114,14 @@ export class PhaseEngine implements LockedEngine {
   async #load<P extends HookPhase>(asked: WholePhase<P>): Promise<PhaseOutcome> {
     const [, , first, called] = asked;
     for (const given of called?.given ?? []) if (!isHere(given)) given.catch(() => {});
+    let room: Awaited<ReturnType<typeof whole.open>>;
     try {
-      await whole.open();
+      room = await whole.open();
     } catch (thrown) {
       if (first !== undefined) await this.submitNow(first);
       throw thrown;
     }
-    return (await whole.open()).runWhole(this, ...asked);
+    return room.runWhole(this, ...asked);
   }
 
   /** Validates, commits once, then dispatches the effects. */
