@@ -135,7 +135,7 @@ class Pool {
     const admission = this.#members.admit(index);
     if (member === undefined || admission.type === "rejected") throw new RangeError(`pool member ${index} is not there`);
     visited.add(index);
-    const request: InferenceRequest = { ...call.request, model: member.upstreamModel };
+    const request: InferenceRequest = { ...call.request, model: member.upstream };
     const { signal, maxRetryAfterMs } = call.options;
     const attempt: Attempt = { member: index, probe: admission.probe, session, trial, request, maxRetryAfterMs, isOver: false };
     try {

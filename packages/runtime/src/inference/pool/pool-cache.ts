@@ -53,7 +53,7 @@ export class PoolCache {
   }
 
   get({ spec, members }: PoolDefinition): Provider {
-    const key = JSON.stringify([spec, members.map(({ model, upstreamModel, signature }) => [model, upstreamModel, signature])]);
+    const key = JSON.stringify([spec, members.map(({ model, upstream, signature }) => [model, upstream, signature])]);
     return this.#pools.getOrCreate(key, () => {
       const { clock, log, breakerPolicy } = this.#init;
       return openPool({ spec, members, clock, log }, key, breakerPolicy);
