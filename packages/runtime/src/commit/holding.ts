@@ -47,7 +47,7 @@ export interface WayOut {
 /** Up to where the log of a run counts as told. Unknown: up to where it ends when it is read first. */
 export type ToldPlace = { readonly type: "nothing" | "unknown" } | { readonly type: "up-to"; readonly cursor: EventCursor };
 
-/** What whoever holds the thread adds to the commits of its run, and hears of them. The loop does not know of it. */
+/** What whoever holds the thread adds to the commits of its run, and hears of them. Of what rides there the loop knows nothing: it asks what waits at the thread. */
 export interface Holding {
   /** Whether somebody tries the run again when its last commit fails: then nobody is told that it failed. */
   readonly isTriedAgain?: boolean;

@@ -7,15 +7,7 @@ import {
   type RunIdentity,
   type RunRecord,
 } from "@awaken/contract";
-import {
-  answerOf,
-  type Boundary,
-  type CommitResult,
-  type DispatchResult,
-  DONE_NATURALLY,
-  type PendingRecord,
-  type ThreadCommit,
-} from "@awaken/contract/store";
+import { answerOf, type CommitResult, type DispatchResult, DONE_NATURALLY, type ThreadCommit } from "@awaken/contract/store";
 import { composedCommit } from "@awaken/contract/writer";
 import type { Clock } from "../stream/clock.ts";
 import type { Late } from "../stream/door.ts";
@@ -111,43 +103,14 @@ export class Landing {
     this.#standing = standingOf(init);
   }
 
-  /** Whether messages may wait in the queue of the thread. */
-  get hasMail(): boolean {
-    return this.#holding?.hasMail === true;
+  /** Undefined: nobody holds the thread by a dispatch. */
+  get holding(): Holding | undefined {
+    return this.#holding;
   }
 
   /** `updatedAt` of the record as this activation knows it: whoever has taken the run over has written a later one. */
   get writtenAt(): number {
     return this.#standing.at;
-  }
-
-  /** Whether the thread is held by a dispatch: what comes to it finds the run in the queue. */
-  get isHeld(): boolean {
-    return this.#holding !== undefined;
-  }
-
-  /** Messages may wait there that nobody spoke of. */
-  lookAgain(): void {
-    this.#holding?.mail?.();
-  }
-
-  /** Looks whether this process still has the thread: the signal of the run is aborted if not. Undefined: for sure. */
-  assure(): Promise<void> | undefined {
-    return this.#holding?.assure?.();
-  }
-
-  /** What others want of the run is being read, by whoever holds its thread. */
-  get looking(): Promise<void> | undefined {
-    return this.#holding?.looking;
-  }
-
-  /** Decisions that were kept are not followed. */
-  refuse(decisions: readonly string[]): void {
-    this.#holding?.refuse?.(decisions);
-  }
-
-  async waiting(at?: Boundary): Promise<readonly PendingRecord[]> {
-    return this.#holding === undefined ? NOTHING : this.#holding.waiting(at);
   }
 
   /** At once when the store answers at once; what is wrong with the commit itself is thrown. */

@@ -15,7 +15,7 @@ import {
 import { sameJson } from "@awaken/contract/store";
 import type { Ids } from "../stream/ids.ts";
 import { type CallDraft, cutInput } from "./call-draft.ts";
-import { answeredIds, type Block, type Collected, collect, type Ending, type Entry, entriesText } from "./collected.ts";
+import { type Block, type Entry, entriesText } from "./collected.ts";
 
 export interface CollectorInit {
   emit(event: AgentEvent): void;
@@ -103,22 +103,8 @@ export class Collector {
     return this.#entries ?? NOTHING;
   }
 
-  collect(ending: Ending): Collected {
-    return collect(this.entries, ending);
-  }
-
-  /** Lets go of our calls, and of vendor calls without a result. The rest stays; what follows begins a new block. */
-  dropCalls(): void {
-    const answered = answeredIds(this.entries);
-    this.#startOver(this.entries.filter((entry) => entry.type !== "call" || (!entry.isOurs && answered.has(entry.id))));
-  }
-
-  /** Lets go of everything but the usage, which was paid for. */
-  reset(): void {
-    this.#startOver(undefined);
-  }
-
-  #startOver(entries: Entry[] | undefined): void {
+  /** Lets go of everything but these, and the usage, which was paid for. What follows begins a new block. */
+  startOver(entries?: Entry[]): void {
     this.#entries = entries;
     this.#calls = undefined;
     this.#open = undefined;

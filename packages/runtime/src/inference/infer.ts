@@ -1,11 +1,13 @@
-import type { AgentEvent, InferenceRequest, Message, StopReason, ToolCall, Turn } from "@awaken/contract";
+import { type AgentEvent, errorMessage, type InferenceRequest, type StopReason, type ToolCall, type Turn } from "@awaken/contract";
 import type { Late } from "../stream/door.ts";
-import type { Collected, Ending } from "./collected.ts";
+import type { AskedOn } from "./asked-on.ts";
+import { type Collected, collect, type Ending } from "./collected.ts";
 import { Collector } from "./collector.ts";
 import type { CallFacts, InferenceRun, Inferred } from "./inference-run.ts";
 import { seldom } from "./seldom-door.ts";
+import type { CheckpointSlot } from "./stream-checkpoint.ts";
 import type { StreamOutcome } from "./stream-outcome.ts";
-import { recordTurn, StreamedTurn } from "./stream-turn.ts";
+import { StreamedTurn } from "./stream-turn.ts";
 
 export type { CallFacts, InferenceRun, Inferred, LostCall } from "./inference-run.ts";
 export { DEFAULT_INFERENCE_POLICY, type InferencePolicy } from "./policy.ts";
@@ -32,14 +34,22 @@ export function infer(run: InferenceRun): Promise<Inferred> {
   }
 }
 
+/** It came to its end, or was given up: there is nothing to ask on for. */
+const isOver = (outcome: StreamOutcome): boolean =>
+  outcome.type === "ended" ? outcome.reason !== "max-tokens" && outcome.reason !== "content-filter" : outcome.type !== "failed";
+
+/** One that somebody else goes on from. */
+class RecordedTurn extends StreamedTurn<StreamOutcome> {
+  protected override read(outcome: StreamOutcome): StreamOutcome {
+    return outcome;
+  }
+}
+
 /** One answer in the making. While the model is silent no async frame waits for it: 0.35 KiB less. */
 class Answer extends StreamedTurn<Inferred> {
   readonly #startedAt: number;
-  #plea: Message | undefined;
-  #isShrunk = false;
-  #continuations = 0;
-  /** How much it had said before it was asked last. */
-  #saidBefore = 0;
+  /** Undefined before it was asked for more than its request. */
+  #askedOn: AskedOn | undefined;
 
   constructor(run: InferenceRun) {
     super(run, withInferenceId(run), new Collector(run));
@@ -51,61 +61,68 @@ class Answer extends StreamedTurn<Inferred> {
     return this.#ask(this.request);
   }
 
+  /** A checkpoint is of the first answer only. */
   #ask(first: InferenceRequest): Late<Inferred> {
-    const { run, request: asked, collector } = this;
-    this.#saidBefore = collector.text.length;
-    // A checkpoint is of the first answer only.
-    const slot = this.#continuations === 0 ? run.checkpoints : undefined;
-    if (slot === undefined) return this.askAnew(first);
-    return recordTurn(run, { asked, first }, collector, slot).then((outcome) => this.read(outcome));
+    const { checkpoints } = this.run;
+    return checkpoints === undefined || this.#askedOn?.isContinued === true ? this.askAnew(first) : this.#askKept(first, checkpoints);
   }
 
-  protected override read(given: StreamOutcome): Late<Inferred> {
-    const outcome = filtered(given);
-    const collected = this.collector.collect(ENDINGS[outcome.type]);
-    const isCut = this.#continuations < this.run.policy.maxContinuationRetries && isTruncated(outcome, collected, this.#saidBefore);
-    return isCut || outcome.type === "failed" ? this.#askOn(outcome, collected, isCut) : this.#inferred(outcome, collected);
-  }
-
-  /** Asks for the rest, or for less at once, if there is a use in it. */
-  async #askOn(outcome: StreamOutcome, collected: Collected, isCut: boolean): Promise<Inferred> {
-    const run = this.run;
-    const room = await seldom.open();
-    const smaller = this.#isShrunk || !room.isOverflow(outcome, this.collector) ? undefined : await run.shrink?.(this.request);
-    if (smaller === undefined && !isCut) return this.#inferred(outcome.type === "failed" ? room.told(outcome) : outcome, collected);
-    if (smaller !== undefined) {
-      this.#isShrunk = true;
-      this.request = smaller;
-    } else {
-      this.#continuations += 1;
-      for (const { id, name } of collected.malformedCalls) {
-        if (name !== "") run.emit({ type: "tool-call-cancel", toolCallId: id, toolName: name, reason: "output token limit" });
-      }
-      this.#plea ??= room.truncationPlea(run.ids);
+  /** The same, and it is kept while it streams. */
+  async #askKept(first: InferenceRequest, checkpoints: () => Promise<CheckpointSlot>): Promise<Inferred> {
+    const { run, request, collector } = this;
+    let turn: Promise<StreamOutcome>;
+    try {
+      const { recordedTurn } = await seldom.open();
+      turn = recordedTurn(this, (recorder) => new RecordedTurn(run, request, collector, recorder), await checkpoints(), first);
+    } catch (thrown) {
+      run.log.warn(`an answer is not kept while it streams: ${errorMessage(thrown)}`);
+      return this.askAnew(first);
     }
-    this.collector.dropCalls();
-    return this.#ask(room.goOn(run, this.request, collected, this.#plea));
+    return this.read(await turn);
   }
 
-  #inferred(outcome: StreamOutcome, collected: Collected): Inferred {
+  protected override read(outcome: StreamOutcome): Late<Inferred> {
+    return isOver(outcome) ? this.#inferred(outcome, this.#collected(outcome)) : this.#askOn(outcome);
+  }
+
+  async #askOn(given: StreamOutcome): Promise<Inferred> {
+    const { AskedOn, filtered } = await seldom.open();
+    const outcome = filtered(given);
+    const collected = this.#collected(outcome);
+    this.#askedOn ??= new AskedOn();
+    const next = await this.#askedOn.next(this, outcome, collected);
+    return "type" in next ? this.#inferred(next, collected) : this.#ask(next);
+  }
+
+  #collected(outcome: StreamOutcome): Collected {
+    return collect(this.collector.entries, ENDINGS[outcome.type]);
+  }
+
+  #inferred(outcome: StreamOutcome, { text, content, toolCalls, malformedCalls }: Collected): Inferred {
     const run = this.run;
-    for (const call of collected.toolCalls) run.emit(readyEvent(run, call));
+    for (const call of toolCalls) run.emit(readyEvent(run, call));
     const durationMs = run.clock.now() - this.#startedAt;
     const { response, usage } = this.collector;
     const { model } = this.request;
     const servedBy = run.provider.observer?.servedBy?.(this.request);
-    const turn = toTurn(collected, outcome, { response, usage, servedBy, model, durationMs });
+    const body: Omit<Turn, "stopReason"> = {
+      text,
+      content,
+      toolCalls,
+      malformedCalls,
+      usage,
+      model,
+      durationMs,
+      ...(response === undefined ? undefined : { response }),
+      ...(servedBy === undefined ? undefined : { servedBy }),
+    };
+    const turn: Turn =
+      outcome.type === "failed"
+        ? { ...body, stopReason: "error", failure: outcome.failure }
+        : { ...body, stopReason: stopReasonOf(outcome) };
     const lostCall = outcome.type === "cut" ? outcome.lostCall : undefined;
-    return { turn, plea: this.#plea, lostCall, isAborted: outcome.type === "aborted" };
+    return { turn, plea: this.#askedOn?.plea, lostCall, isAborted: outcome.type === "aborted" };
   }
-}
-
-/** Whether the token limit cut off something that the model can be asked to go on with. `saidBefore` is how much it had said before. */
-function isTruncated(outcome: StreamOutcome, { text, toolCalls, malformedCalls }: Collected, saidBefore: number): boolean {
-  if (outcome.type !== "ended" || outcome.reason !== "max-tokens" || toolCalls.length > 0) return false;
-  // Shorter than before: it was asked anew on the way.
-  const fresh = text.length < saidBefore ? text : text.slice(saidBefore);
-  return malformedCalls.length > 0 || fresh.trim() !== "";
 }
 
 const RUNS_HERE: CallFacts = Object.freeze({ runsAt: "server", dynamic: false });
@@ -114,37 +131,7 @@ function readyEvent(run: InferenceRun, { id, name, input }: ToolCall): AgentEven
   return { type: "tool-call-ready", toolCallId: id, toolName: name, input, ...(run.describeCall?.(name) ?? RUNS_HERE) };
 }
 
-/** An answer that the vendor's filter cut is a failure, not an end. */
-function filtered(outcome: StreamOutcome): StreamOutcome {
-  if (outcome.type !== "ended" || outcome.reason !== "content-filter") return outcome;
-  return { type: "failed", failure: { type: "content-filtered", message: "the provider's content filter stopped the answer" } };
-}
-
 function stopReasonOf(outcome: Exclude<StreamOutcome, { type: "failed" }>): StopReason {
   if (outcome.type === "ended") return outcome.reason;
   return outcome.type === "cut" ? "tool-use" : "end-turn";
-}
-
-/** What is known of an answer beside what was said. */
-interface AnswerFacts extends Pick<Turn, "usage" | "model" | "durationMs"> {
-  readonly response: Turn["response"] | undefined;
-  readonly servedBy: string | undefined;
-}
-
-function toTurn(collected: Collected, outcome: StreamOutcome, facts: AnswerFacts): Turn {
-  const { text, content, toolCalls, malformedCalls } = collected;
-  const { usage, model, durationMs, response, servedBy } = facts;
-  const body: Omit<Turn, "stopReason"> = {
-    text,
-    content,
-    toolCalls,
-    malformedCalls,
-    usage,
-    model,
-    durationMs,
-    ...(response === undefined ? undefined : { response }),
-    ...(servedBy === undefined ? undefined : { servedBy }),
-  };
-  if (outcome.type !== "failed") return { ...body, stopReason: stopReasonOf(outcome) };
-  return { ...body, stopReason: "error", failure: outcome.failure };
 }

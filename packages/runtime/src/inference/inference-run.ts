@@ -35,10 +35,8 @@ export interface InferenceRun {
   readonly reshape?: ((messages: readonly Message[]) => readonly Message[]) | undefined;
   /** What to ask instead of a request that was too long for the model; undefined when it cannot be made smaller. */
   readonly shrink?: ((request: InferenceRequest) => Promise<InferenceRequest | undefined>) | undefined;
-  /** Where the stream in progress is kept, bound to one run and step. */
-  readonly checkpoints?: CheckpointSlot | undefined;
-  /** Whether the checkpoint stays after an abort, for whoever goes on with the answer. */
-  readonly keepsCheckpoint?: (() => boolean) | undefined;
+  /** Opens where the stream in progress is kept, bound to one run and step. */
+  readonly checkpoints?: (() => Promise<CheckpointSlot>) | undefined;
 }
 
 export interface LostCall {

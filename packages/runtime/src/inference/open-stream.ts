@@ -42,54 +42,36 @@ function openOnce(init: OpenInit, request: InferenceRequest): Tried | Promise<Tr
   }
 }
 
-async function openLater(stream: Promise<AsyncIterable<StreamPart>>, opening: Opening): Promise<Tried> {
-  try {
-    const opened = await waitFor(stream, opening);
-    if (opened !== undefined) return new OpenedStream(opened, opening.askedAt, opening.controller);
-  } catch (thrown) {
-    return refused(opening.init, thrown);
-  }
-  return refused(opening.init, opening.controller.signal.reason);
-}
-
 function refused({ signal }: OpenInit, thrown: unknown): Tried {
   if (signal.aborted) return ABORTED;
   if (AwakenError.is(thrown)) throw thrown;
   return { type: "thrown", thrown };
 }
 
-async function openedTooLate(limitMs: number): Promise<unknown> {
-  try {
-    return (await seldom.open()).tooLate(limitMs);
-  } catch (thrown) {
-    return thrown;
-  }
-}
-
 const NOTHING = () => {};
 
-/** Undefined when the caller gave up or the time was over; what opens after that is closed again. */
-async function waitFor(
-  opening: Promise<AsyncIterable<StreamPart>>,
-  { init: { clock, signal }, limitMs, controller }: Opening,
-): Promise<AsyncIterable<StreamPart> | undefined> {
+/** Until it is there, the caller gives up, or the time is over. What opens after that is closed again. */
+async function openLater(opening: Promise<AsyncIterable<StreamPart>>, { init, askedAt, limitMs, controller }: Opening): Promise<Tried> {
+  const { clock, signal } = init;
   const off = onAbort(signal, () => controller.abort(signal.reason));
-  // The reason tells a pool that its member was slow, and not that nobody wants an answer any more.
   let isWaiting = true;
-  const giveUp = () =>
-    void openedTooLate(limitMs).then((reason) => {
-      // What was opened while the reason was loaded is in time: nobody breaks it off.
-      if (isWaiting) controller.abort(reason);
-    });
+  const breakOff = (reason: unknown) => {
+    // What was opened while the reason was loaded is in time: nobody breaks it off.
+    if (isWaiting) controller.abort(reason);
+  };
+  // The reason tells a pool that its member was slow, and not that nobody wants an answer any more.
+  const giveUp = () => void Promise.resolve(seldom.open()).then(({ tooLate }) => breakOff(tooLate(limitMs)), breakOff);
   const stopTimer = Number.isFinite(limitMs) ? clock.timer(limitMs, giveUp) : NOTHING;
   try {
     const raced = await raceAbort(opening, controller.signal);
-    if (raced.type === "value") return raced.value;
+    if (raced.type === "value") return new OpenedStream(raced.value, askedAt, controller);
+  } catch (thrown) {
+    return refused(init, thrown);
   } finally {
     isWaiting = false;
     off();
     stopTimer();
   }
   opening.then((stream) => closeIterator(stream[Symbol.asyncIterator]()), NOTHING);
-  return undefined;
+  return refused(init, controller.signal.reason);
 }

@@ -1,6 +1,7 @@
 import { type InferenceFailure, type InferenceRequest, type Message, messageId } from "@awaken/contract";
 import type { Ids } from "../stream/ids.ts";
 import { callsInFlight, completeCalls } from "./calls-so-far.ts";
+import { answeredIds } from "./collected.ts";
 import type { Collector } from "./collector.ts";
 import type { StreamCheckpoint } from "./stream-checkpoint.ts";
 import type { Recovery, Turning } from "./stream-outcome.ts";
@@ -51,11 +52,17 @@ export function continuation(request: InferenceRequest, text: string, ids: Ids):
   return { ...request, messages: [...request.messages, said, plea] };
 }
 
+/** Lets go of our calls, and of vendor calls without a result. */
+export function dropCalls(collector: Collector): void {
+  const answered = answeredIds(collector.entries);
+  collector.startOver(collector.entries.filter((entry) => entry.type !== "call" || (!entry.isOurs && answered.has(entry.id))));
+}
+
 /** Carries the plan out, and tells clients what no longer counts. */
 export function recover({ run, request, collector }: Turning, reason: BreakCause): Recovery {
   const plan = recoveryPlan(collector, request);
   if (plan === "restart") {
-    collector.reset();
+    collector.startOver();
     run.emit({ type: "stream-reset", reason });
     return { type: "ask", request: { ...request } };
   }
@@ -65,7 +72,7 @@ export function recover({ run, request, collector }: Turning, reason: BreakCause
     const last = lost.at(-1);
     return { type: "cut", lostCall: last === undefined ? undefined : { id: last.id, name: last.name } };
   }
-  collector.dropCalls();
+  dropCalls(collector);
   return { type: "ask", request: continuation(request, collector.text, run.ids) };
 }
 

@@ -4,9 +4,9 @@
  */
 
 export { afterFailure, failureOf } from "./after-failure.ts";
-export { isOverflow, leavingFailure, told } from "./failed-answer.ts";
+export { AskedOn, filtered } from "./asked-on.ts";
+export { leavingFailure } from "./failed-answer.ts";
 export { openAgain, tooLate } from "./open-again.ts";
 export { recordedTurn } from "./recorded-turn.ts";
 export { refuseMedia } from "./refuse-media.ts";
-export { goOn, truncationPlea } from "./truncation.ts";
 export { turnStream } from "./turn-parts.ts";

@@ -66,7 +66,7 @@ function setup(turns: readonly ScriptedTurn[], checkpoints: CheckpointSlot, maxS
     log: { warn: (message) => warnings.push(message), error: () => {} },
     emit: (event) => events.push(event),
     policy: { ...DEFAULT_INFERENCE_POLICY, maxStreamRetries },
-    checkpoints,
+    checkpoints: async () => checkpoints,
   });
   return { clock, events, warnings, controller, requests: provider.requests, inferred };
 }

@@ -15,6 +15,8 @@ export interface CheckpointSlot {
   load(): Promise<StreamCheckpoint | undefined>;
   save(checkpoint: StreamCheckpoint): Promise<void>;
   delete(): Promise<void>;
+  /** Whether it stays after an abort, for whoever goes on with the answer. Default: it does not. */
+  keeps?(): boolean;
   /** Older ones are ignored; default 15 minutes. */
   readonly maxAgeMs?: number;
 }

@@ -36,16 +36,9 @@ export interface FailedAttempt {
 export interface Turning {
   readonly run: InferenceRun;
   /** What the answer is to, without anything that was said since. */
-  readonly request: InferenceRequest;
+  request: InferenceRequest;
   readonly collector: Collector;
   readonly recorder: CheckpointRecorder | undefined;
-}
-
-export interface Asked {
-  /** What the answer is to, without anything that was said since. */
-  readonly asked: InferenceRequest;
-  /** The request to begin with. */
-  readonly first: InferenceRequest;
 }
 
 /** The same, and how it is asked for. */

@@ -1,4 +1,4 @@
-import { AwakenError, errorMessage, type InferenceRequest, type StreamPart } from "@awaken/contract";
+import { AwakenError, type InferenceRequest, type StreamPart } from "@awaken/contract";
 import { type Late, whenThere } from "../stream/door.ts";
 import type { CheckpointRecorder } from "./checkpoint-recorder.ts";
 import type { Collector } from "./collector.ts";
@@ -8,8 +8,7 @@ import { openStream } from "./open-stream.ts";
 import type { OpenedStream } from "./opened-stream.ts";
 import { type FailedStream, readStream, type StreamEnd, type Taker } from "./read-stream.ts";
 import { seldom } from "./seldom-door.ts";
-import type { CheckpointSlot } from "./stream-checkpoint.ts";
-import type { Aborted, Asked, Attempting, FailedAttempt, StreamOutcome } from "./stream-outcome.ts";
+import type { Aborted, Attempting, FailedAttempt, StreamOutcome } from "./stream-outcome.ts";
 
 type AttemptEnd = { readonly type: "drained" } | Aborted | FailedAttempt;
 
@@ -77,30 +76,6 @@ export abstract class StreamedTurn<T> implements Taker<T>, Attempting<T> {
 
 const ABORTED = { type: "aborted" } as const;
 const DRAINED = { type: "drained" } as const;
-
-class RecordedTurn extends StreamedTurn<StreamOutcome> {
-  protected override read(outcome: StreamOutcome): StreamOutcome {
-    return outcome;
-  }
-}
-
-/** The same, and it is kept in the slot while it streams. */
-export async function recordTurn(
-  run: InferenceRun,
-  { asked, first }: Asked,
-  collector: Collector,
-  slot: CheckpointSlot,
-): Promise<StreamOutcome> {
-  const begin = (recorder?: CheckpointRecorder) => new RecordedTurn(run, asked, collector, recorder);
-  let room: Awaited<ReturnType<typeof seldom.open>>;
-  try {
-    room = await seldom.open();
-  } catch (thrown) {
-    run.log.warn(`an answer is not kept while it streams: ${errorMessage(thrown)}`);
-    return begin().attempt(first);
-  }
-  return room.recordedTurn(begin, run, slot, { asked, first });
-}
 
 /**
  * A stream was read, as far as it went: no connection is left behind. The provider is told how it ended before it is closed, because a

@@ -35,13 +35,13 @@ async function play(turns: readonly ScriptedTurn[], policy: Partial<InferencePol
     log: { warn: () => {}, error: () => {} },
     emit: (event) => events.push(event),
     policy: { ...DEFAULT_INFERENCE_POLICY, ...policy },
-    checkpoints: {
+    checkpoints: async () => ({
       load: async () => undefined,
       save: async (checkpoint) => {
         saves.push(checkpoint);
       },
       delete: async () => {},
-    },
+    }),
   });
   await clock.runAll();
   const { turn, plea } = await inferred;

@@ -78,8 +78,7 @@ export interface RunHandles {
   readonly scopeId: ScopeId;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Default: the default limits. */
-  readonly bounds?: Bounds;
+  readonly bounds: Bounds;
   readonly ids: Ids;
   readonly log: Log;
   /** While nobody listens, no event is made that only a listener would read. */

@@ -1,6 +1,7 @@
 import type { Message, Termination } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
+import { whenReady } from "../stream/queue-ready.ts";
 import { crossBoundary } from "./boundary.ts";
 import { commitStep } from "./finish.ts";
 import { readNews, untold } from "./read-news.ts";
@@ -21,13 +22,23 @@ const waitForTasks = (ctx: RunContext): Termination => {
 };
 
 /** What is thought to be lost may be told in there. Looked at when it is thought so: what comes to wait later was not over. */
-const unread = async ({ landing }: RunContext): Promise<readonly Message[]> => (await landing.waiting()).map(({ message }) => message);
+const unread = async ({ landing }: RunContext): Promise<readonly Message[]> =>
+  ((await landing.holding?.waiting()) ?? []).map(({ message }) => message);
 
-/** What `openTasks` comes to when the thread has some. */
+/** What `openTasks` comes to when the thread has some, or messages that are to be sent. */
+export async function lookAfterTasks(ctx: RunContext, wasAwaiting: boolean, canRead: boolean): Promise<Termination | undefined> {
+  const { tasks } = ctx;
+  if (tasks.hasAny) await tasks.ready();
+  // What the run before could not deliver.
+  if (tasks.hasOutbox) await tasks.deliver();
+  // What became of tasks is found out by a run that can read it: found before, it would be told, and its task still be at work.
+  return tasks.hasAny && canRead ? readTasks(ctx, wasAwaiting) : undefined;
+}
+
 export async function readTasks(ctx: RunContext, wasAwaiting: boolean): Promise<Termination | undefined> {
   const { tasks } = ctx;
   await tasks.ready();
-  ctx.landing.lookAgain();
+  ctx.landing.holding?.mail?.();
   // Before those of this process, which came later.
   let isNew = await crossBoundary(ctx, "next-step");
   const found = await tasks.open();
@@ -47,12 +58,12 @@ export async function awaitTasks(ctx: RunContext): Promise<Termination | undefin
     return undefined;
   }
   // One with records of its own parks, and the call that waits for it too.
-  if (ctx.identity.origin !== "subagent" || ctx.landing.isHeld) {
+  if (ctx.identity.origin !== "subagent" || ctx.landing.holding !== undefined) {
     return waitForTasks(ctx);
   }
   await commitStep(ctx);
   do {
-    await ctx.inbox.ready(ctx.signal);
+    await whenReady(ctx.inbox, ctx.signal);
     if (ctx.signal.aborted) return { type: "cancelled" };
     if (ctx.inbox.isClosed && ctx.inbox.size === 0) return { type: "natural-end" };
   } while (!(await crossBoundary(ctx, "on-natural-end")));

@@ -28,7 +28,6 @@ import { openChildren } from "./child-calls.ts";
 import { hasOpenCalls } from "./open-calls.ts";
 import type { OutputCheck, RunContext } from "./run-context.ts";
 import type { StepSoFar } from "./step-so-far.ts";
-import { cancelTasks } from "./task-news.ts";
 
 export interface LoopResult {
   readonly runId: RunId;
@@ -151,15 +150,12 @@ export function attempt({ log, identity: { runId } }: RunContext, failed: string
   }
 }
 
-/** Also those of the runs that its calls wait for. They stay theirs: the record of this run has its own alone. */
+/** Also those of the runs that its calls wait for, where they can be read. */
 async function allTickets(ctx: RunContext): Promise<readonly Ticket[]> {
-  const own = openTickets(ctx);
   try {
-    const all = await ctx.children.tickets();
-    return [...own, ...all.filter(({ runId }) => runId !== ctx.identity.runId)];
-  } catch (thrown) {
-    ctx.log.warn(`tickets of other runs could not be read: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
-    return own;
+    return await (await ctx.seldom.open()).allTickets(ctx);
+  } catch {
+    return openTickets(ctx);
   }
 }
 
@@ -176,18 +172,10 @@ async function lostCommit(thrown: unknown): Promise<Termination> {
   }
 }
 
-/** Messages of the last step are delivered when they are on record, and off the record with the end. */
-async function tryDeliver(ctx: RunContext): Promise<void> {
-  try {
-    await ctx.writer.write();
-    await ctx.tasks.deliver();
-  } catch (thrown) {
-    ctx.log.warn(`messages to other agents wait for the next run: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
-  }
-}
-
-const closeCalls = (ctx: RunContext): Late<unknown> =>
-  attempt(ctx, "open calls could not be closed", async () => (await ctx.seldom.open()).closeCalls(ctx));
+const endBegun = (ctx: RunContext, given: Termination, isElsewhere: boolean): Late<unknown> =>
+  attempt(ctx, "what the run began could not be ended", async () =>
+    (await ctx.seldom.open()).endBegun(ctx, given, isElsewhere, isOver(ctx, given)),
+  );
 
 function judgeEarly(ctx: RunContext, check: OutputCheck): Late<unknown> {
   ctx.tally.output = undefined;
@@ -197,11 +185,6 @@ function judgeEarly(ctx: RunContext, check: OutputCheck): Late<unknown> {
 const runEndHooks = (ctx: RunContext, termination: Termination): Late<unknown> =>
   attempt(ctx, "a runEnd hook failed", () => ctx.phases.run("runEnd", { termination }));
 
-function cancelBelow(ctx: RunContext, given: Termination): Promise<void> | undefined {
-  const children = openChildren(ctx.state);
-  return children.length > 0 ? ctx.children.cancel(children).then(() => cancelTasks(ctx, given)) : cancelTasks(ctx, given);
-}
-
 /**
  * The one door: lifecycle, hooks, commit, and exactly one terminal event. Hooks of the end run whatever happened, and none of them can
  * keep the run from ending. A commit that fails is the run's failure, unless the run is tried again: then nothing is told.
@@ -209,15 +192,9 @@ function cancelBelow(ctx: RunContext, given: Termination): Promise<void> | undef
 export async function finish(ctx: RunContext, end: Termination | Elsewhere): Promise<LoopOutcome> {
   const isElsewhere = end.type === "elsewhere";
   const given = end.type === "elsewhere" ? end.termination : end;
-  if (ctx.tasks.hasOutbox && !isElsewhere) await tryDeliver(ctx);
-  if (ctx.tasks.hasAny) ctx.tally.begunBelow();
-  if (isOver(ctx, given)) {
-    const cancelling = isElsewhere ? undefined : cancelBelow(ctx, given);
-    if (cancelling !== undefined) await cancelling;
-    if (hasOpenCalls(ctx)) await closeCalls(ctx);
-    if (ctx.state.get(runLifecycle)?.status !== "done")
-      ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
-  }
+  if (ctx.tasks.hasOutbox || ctx.tasks.hasAny || hasOpenCalls(ctx)) await endBegun(ctx, given, isElsewhere);
+  if (isOver(ctx, given) && ctx.state.get(runLifecycle)?.status !== "done")
+    ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
   let termination = ctx.state.get(runLifecycle)?.termination ?? given;
   if (ctx.checkOutput !== undefined && termination.type === "behavior-requested") await judgeEarly(ctx, ctx.checkOutput);
   const hooks = runEndHooks(ctx, termination);

@@ -25,7 +25,7 @@ async function handOver(ctx: RunContext, wanted: string): Promise<Termination | 
   await deactivateAgent(ctx, plan);
   const { bindings } = ctx.active;
   Object.assign(ctx.active, seatAgent(ctx, plan), { bindings });
-  ctx.phases.setTable(plan.env);
+  ctx.phases.table = plan.env;
   await activateAgent(ctx);
   return undefined;
 }

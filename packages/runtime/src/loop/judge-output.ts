@@ -1,7 +1,7 @@
 import { copyJson, isJson, type JsonValue, toJson, type Validated } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { isPromise } from "../stream/bounds.ts";
-import { note } from "./messages.ts";
+import { note } from "./note.ts";
 import { OUTPUT_RETRIES, outputRetries } from "./output.ts";
 import type { Judged, OutputCheck, RunContext } from "./run-context.ts";
 

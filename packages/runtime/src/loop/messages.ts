@@ -10,7 +10,6 @@ import {
   type ToolContent,
   type ToolMessage,
   type ToolResult,
-  type UserMessage,
 } from "@awaken/contract";
 import type { SequencedMessage } from "@awaken/contract/store";
 import type { MessageStamp } from "../commit/tally.ts";
@@ -27,7 +26,7 @@ export interface MessageMaker {
 const newId = (ctx: MessageMaker): MessageId => messageId(ctx.ids());
 
 /** Kept with the tally: each message of a step had one of its own, in memory stores too. */
-function stamp({ tally, identity }: MessageMaker): MessageStamp {
+export function stamp({ tally, identity }: MessageMaker): MessageStamp {
   const stepIndex = Math.max(0, tally.steps - 1);
   if (tally.stamp?.stepIndex !== stepIndex) tally.stamp = Object.freeze({ runId: identity.runId, stepIndex });
   return tally.stamp;
@@ -38,11 +37,6 @@ export function assistantMessage(ctx: RunContext, id: MessageId, content: readon
   // The record of the run says who speaks, until another agent does.
   const sender = agentId === ctx.identity.agentId ? undefined : { senderAgentId: agentId };
   return { id, role: "assistant", content, metadata: sender === undefined ? stamp(ctx) : { ...stamp(ctx), ...sender } };
-}
-
-/** Said by the runtime: the model reads it, clients do not see it. */
-export function note(ctx: RunContext, text: string): UserMessage {
-  return { id: newId(ctx), role: "user", visibility: "internal", content: [{ type: "text", text }], metadata: stamp(ctx) };
 }
 
 /** What the run said last, as its thread has it. Only the newest answer is looked at: an older one is of another run. */

@@ -8,7 +8,6 @@ import { PhaseEngine } from "../phase/engine.ts";
 import { MadeMessages } from "../prompt/made-messages.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { StateStore } from "../state/store.ts";
-import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
 import type { Incoming } from "./accepted-input.ts";
 import type { Activation, RunHandles } from "./activation.ts";
 import { openChildren } from "./child-calls.ts";
@@ -38,7 +37,8 @@ function openTranscript({ history, input }: Activation, given: readonly ToolMess
   const rowOf = (message: ToolMessage, index: number) => ({ seq: history.messageCount + 1 + index, message });
   const view = given.length === 0 ? history.messages : commitSeldom.here.effectiveMessages([...history.messages, ...given.map(rowOf)]);
   const transcript = new Transcript(view);
-  for (const message of given) transcript.retract(message);
+  // For the log alone: the view was made without what they retract.
+  for (const message of given) transcript.add(message);
   for (const message of input) transcript.append(message);
   return transcript;
 }
@@ -90,9 +90,8 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
   const tally = new Tally(history.run?.counted ?? { ...NOTHING_COUNTED, answerId: messageId(handles.ids()) });
   if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
-  const { scopeId, signal, clock, ids, log, listeners, inbox, landing, profileStore, plans } = handles;
+  const { scopeId, signal, clock, bounds, ids, log, listeners, inbox, landing, profileStore, plans } = handles;
   const written = { landing, identity, state, transcript, tally, ledger, listeners, tell };
-  const bounds = handles.bounds ?? new Bounds(signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs: handles.cancelGraceMs });
   const active = seatAgent({ options, scopeId, identity, principal, transcript, signal, clock, profileStore }, plan);
   const ctx: Opened = {
     scopeId,

@@ -107,7 +107,7 @@ const leavingOf = ({ wayOut }: RunContext, { profile }: Backend): AbortSignal | 
 
 /** One turn of an agent that runs elsewhere. */
 export async function runRemoteStep(ctx: RunContext, messageId: MessageId, backend: Backend): Promise<StepOutcome> {
-  const assured = ctx.landing.assure();
+  const assured = ctx.landing.holding?.assure?.();
   if (assured !== undefined) await assured;
   if (ctx.signal.aborted) return CANCELLED;
   const startedAt = ctx.clock.now();

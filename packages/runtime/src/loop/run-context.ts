@@ -12,6 +12,7 @@ import type {
   ScopeId,
   Suspension,
   Termination,
+  Ticket,
   TicketId,
   ToolCallId,
   ToolCallState,
@@ -27,10 +28,10 @@ import type { OpenEntry, RunLedger } from "../commit/run-ledger.ts";
 import type { RunWriter } from "../commit/run-writer.ts";
 import type { Tally } from "../commit/tally.ts";
 import type { Transcript } from "../commit/transcript.ts";
+import type { Inferred } from "../inference/inference-run.ts";
 import type { CheckpointSlot } from "../inference/stream-checkpoint.ts";
 import type { PhaseEngine } from "../phase/engine.ts";
 import type { RunScene } from "../phase/hook.ts";
-import type { Surround } from "../plugin/around.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import type { MadeMessages } from "../prompt/made-messages.ts";
@@ -43,12 +44,12 @@ import type { Ids } from "../stream/ids.ts";
 import type { Listeners } from "../stream/listeners.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { RunAgent } from "../tool/child-result.ts";
-import type { PreparedCall, Tool } from "../tool/tool.ts";
+import type { PreparedCall, Tool, ToolReply } from "../tool/tool.ts";
 import type { Incoming } from "./accepted-input.ts";
 import type { Children } from "./children.ts";
 import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 import type { CallEnding, EarlierCall } from "./earlier-call.ts";
-import type { Gated, LiveCall } from "./live-call.ts";
+import type { AllowedCall, Gated, LiveCall, ReadyCall } from "./live-call.ts";
 import type { RunPlan } from "./run-plan.ts";
 import type { RunTasks } from "./run-tasks.ts";
 import type { StepOutcome } from "./step-outcome.ts";
@@ -192,6 +193,34 @@ export interface Bindings {
 /** A suspension whose ticket has its id. */
 export type Ticketed = Suspension & { readonly id: TicketId };
 
+/** The calls of a turn, as those know them who bring to its end what is odd in it (`odd-round.ts`). */
+export interface OpenRound {
+  readonly ctx: RunContext;
+  readonly calls: readonly LiveCall[];
+  /** Ids of calls that have a result, or wait. */
+  readonly settled: string[];
+  readonly isSequential: boolean;
+  /** Those that are under way. */
+  readonly running: { readonly size: number; readonly isLasting: boolean };
+  /** They passed their gates and have not begun. */
+  readonly allowed: AllowedCall[];
+  /** In sequence, nothing runs after a call that waits. */
+  isStopped: boolean;
+  /** Something is not on record: the turn itself, which only a claim writes before, or a call that has its result, or waits. */
+  isDirty: boolean;
+  isListed: boolean;
+  readonly failure: { readonly thrown: unknown } | undefined;
+  /** Nothing begins any more. */
+  readonly isClosing: boolean;
+  /** Begins what passed its gates; in sequence it is over when this returns. */
+  start(): Promise<void>;
+  /** Returns when all are over, or, if that will do, as soon as the round lasts. */
+  bringToEnd(mayLast?: boolean): Promise<void>;
+  /** Without a promise when no hook has to be waited for. */
+  finish(live: LiveCall, reply: ToolReply): Late<void>;
+  note(result: ToolResult): void;
+}
+
 /** Calls that wait, with what abandons them. */
 export interface OpenCalls {
   readonly calls: readonly ToolCallState[];
@@ -217,21 +246,26 @@ export interface Seldom {
   judge(ctx: RunContext, checkOutput: OutputCheck): Promise<Judged>;
   judgeEarly(ctx: RunContext, checkOutput: OutputCheck): Promise<void>;
   findOutcome(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated | undefined>;
-  knownResults(ctx: RunContext, calls: readonly LiveCall[]): Promise<ReadonlyMap<LiveCall, ToolResult>>;
-  closeCalls(ctx: RunContext): Promise<void>;
+  intercept(round: OpenRound, live: LiveCall, first: Extract<Gated, { type: "intercepted" }>): Promise<string | undefined>;
+  finishOdd(round: OpenRound, call: AllowedCall, reply: ToolReply): Late<void>;
+  putOnRecord(round: OpenRound): Promise<void>;
+  closeOpen(round: OpenRound): Promise<void>;
+  endBegun(ctx: RunContext, termination: Termination, isElsewhere: boolean, isOver: boolean): Promise<void>;
+  allTickets(ctx: RunContext): Promise<readonly Ticket[]>;
   askGates(ctx: RunContext, live: LiveCall, tool: Tool | undefined, begun?: Promise<Validated<PreparedCall>>): Promise<Gated>;
   takeIn(ctx: RunContext, at: Boundary): Promise<boolean>;
   readInput(ctx: RunContext): Promise<void>;
-  readTasks(ctx: RunContext, wasAwaiting: boolean): Promise<Termination | undefined>;
+  lookAfterTasks(ctx: RunContext, wasAwaiting: boolean, canRead: boolean): Promise<Termination | undefined>;
   awaitTasks(ctx: RunContext): Promise<Termination | undefined>;
-  surround: Surround;
+  tellLost(ctx: RunContext, inferred: Inferred): void;
+  askInside(ctx: RunContext, request: InferenceRequest, work: () => Promise<Inferred>): Promise<Inferred>;
+  executeInside(ctx: RunContext, ready: ReadyCall, done: (reply: ToolReply) => void): void;
   shrink(ctx: RunContext, refused: InferenceRequest): Promise<InferenceRequest | undefined>;
   bindPlugins(ctx: RunContext): Late<void>;
   ticketed(ctx: RunContext, suspension: Suspension): Ticketed;
   suspendedState(ctx: RunContext, live: LiveCall, suspension: Ticketed): ToolCallState;
   announceTicket(ctx: RunContext, callId: ToolCallId): void;
-  holdCall(ctx: RunContext, live: LiveCall): void;
   callResumed(call: EarlierCall, ending: CallEnding): AgentEvent;
   abandonCalls(state: StateStore, open: OpenCalls): readonly ToolMessage[];
-  streamSlot(store: StreamCheckpointStore, identity: RunIdentity, step: number): CheckpointSlot;
+  streamSlot(ctx: RunContext, store: StreamCheckpointStore): CheckpointSlot;
 }

@@ -140,11 +140,12 @@ async function end(host: RunHost, ctx: RunContext, reached: Ending | Broken): Pr
     ctx.desk.isClosed = true;
     // What somebody is about to be told that is decided, is.
     if (ctx.desk.taking !== undefined) await ctx.desk.taking;
+    const { runId, threadId } = ctx.identity;
     const { backend } = ctx.active.plan;
     if (backend !== undefined && ending.type === "cancelled" && ctx.signal.aborted) await stopRemote(ctx, backend);
     let outcome: LoopOutcome;
     try {
-      outcome = ending.type === "left" ? leftOf(ctx, ending) : await finish(ctx, ending);
+      outcome = ending.type === "left" ? { ...ending, runId, threadId } : await finish(ctx, ending);
     } finally {
       unbindPlugins(ctx);
       ctx.inbox.close();
@@ -155,10 +156,6 @@ async function end(host: RunHost, ctx: RunContext, reached: Ending | Broken): Pr
     const leaving = host.left?.(ctx);
     if (leaving !== undefined) await leaving;
   }
-}
-
-function leftOf({ identity: { runId, threadId } }: RunContext, { failure }: Leaving): LoopOutcome {
-  return { type: "left", runId, threadId, failure };
 }
 
 /** Apart from the loop: what a closure sees is kept for each run that waits there. */

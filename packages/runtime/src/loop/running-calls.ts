@@ -1,6 +1,7 @@
-import type { Clock } from "../stream/clock.ts";
 import type { ToolReply } from "../tool/tool.ts";
 import type { AllowedCall } from "./live-call.ts";
+import type { RunContext } from "./run-context.ts";
+import { execute } from "./tool-call.ts";
 
 /** Calls of a round that go on for this long are not waited for any more: what is ready beside them is told and put on record. */
 const LASTING_MS = 250;
@@ -19,7 +20,7 @@ const isReady = (entry: Running): entry is EndedCall => entry.reply !== undefine
 
 /** The calls of a round that are under way at the same time, in the order in which they began. */
 export class RunningCalls {
-  readonly #clock: Clock;
+  readonly #ctx: RunContext;
   #entries: Running[] = [];
   #isLasting = false;
   #unready = 0;
@@ -28,8 +29,8 @@ export class RunningCalls {
   #stopTimer: (() => void) | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(ctx: RunContext) {
+    this.#ctx = ctx;
   }
 
   get size(): number {
@@ -45,10 +46,10 @@ export class RunningCalls {
     return this.#isLasting;
   }
 
-  /** `begin` is given what takes the reply, and may call it at once. A call that cannot begin, because that throws, is none of them. */
-  add(call: AllowedCall, begin: (call: AllowedCall, done: (reply: ToolReply) => void) => void): void {
+  /** Begins it. A call that cannot begin, because that throws, is none of them. */
+  add(call: AllowedCall): void {
     const entry: Running = { call, reply: undefined };
-    begin(call, (reply) => {
+    execute(this.#ctx, call, (reply) => {
       entry.reply = reply;
       this.#unready -= 1;
       this.#ring();
@@ -60,7 +61,7 @@ export class RunningCalls {
   /** From now on it is noticed when they last. */
   watch(): void {
     if (this.#isLasting || this.#stopTimer !== undefined) return;
-    this.#stopTimer = this.#clock.timer(LASTING_MS, () => {
+    this.#stopTimer = this.#ctx.clock.timer(LASTING_MS, () => {
       this.#isLasting = true;
       this.#stopTimer = undefined;
       this.#ring();

@@ -3,16 +3,18 @@
  * piece, behind the door of `run/seldom-door.ts`.
  */
 
-export { surround } from "../plugin/around.ts";
 export { abandonCalls } from "./abandon-calls.ts";
 export { askGates } from "./ask-gates.ts";
-export { awaitTasks, readInput, readTasks } from "./await-tasks.ts";
+export { awaitTasks, lookAfterTasks, readInput } from "./await-tasks.ts";
 export { bindPlugins } from "./bindings.ts";
 export { callResumed } from "./call-resumed.ts";
-export { closeCalls } from "./close-calls.ts";
 export { takeSeededDecisions } from "./decisions/take-decisions.ts";
+export { allTickets, endBegun } from "./end-begun.ts";
 export { followHandoffs } from "./follow-handoffs.ts";
+export { askInside, executeInside } from "./inside.ts";
 export { judge, judgeEarly } from "./judge-output.ts";
+export { tellLost } from "./lost-input.ts";
+export { closeOpen, finishOdd, intercept, putOnRecord } from "./odd-round.ts";
 export { abortRemote, runRemoteStep } from "./remote-step.ts";
 export {
   checkParent,
@@ -29,6 +31,6 @@ export { agentRunner } from "./run-agent.ts";
 export { shrink } from "./shrink-request.ts";
 export { streamSlot } from "./stream-slot.ts";
 export { suspend } from "./suspend.ts";
-export { announceTicket, holdCall, suspendedState, ticketed } from "./suspended-calls.ts";
+export { announceTicket, suspendedState, ticketed } from "./suspended-calls.ts";
 export { takeIn } from "./take-in.ts";
-export { findOutcome, knownResults } from "./unknown-outcome.ts";
+export { findOutcome } from "./unknown-outcome.ts";

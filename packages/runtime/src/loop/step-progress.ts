@@ -46,8 +46,4 @@ export class StepProgress {
   get reports(): readonly CallReport[] {
     return [...(this.#reports?.values() ?? [])];
   }
-
-  follow(turn: Collector): void {
-    this.turn = turn;
-  }
 }

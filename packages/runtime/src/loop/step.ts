@@ -1,12 +1,4 @@
-import {
-  type AgentEvent,
-  type AssistantContent,
-  errorMessage,
-  freezeJson,
-  type InferenceRequest,
-  type MessageId,
-  type Turn,
-} from "@awaken/contract";
+import { type AgentEvent, type AssistantContent, freezeJson, type InferenceRequest, type MessageId, type Turn } from "@awaken/contract";
 import type { Collector } from "../inference/collector.ts";
 import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
 import { seldom as inferenceSeldom } from "../inference/seldom-door.ts";
@@ -14,9 +6,8 @@ import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import { childController, onAbort } from "../stream/abort.ts";
 import { type Late, whenThere } from "../stream/door.ts";
-import { lateSlot } from "./late-slot.ts";
 import type { LiveCall } from "./live-call.ts";
-import { assistantMessage, note } from "./messages.ts";
+import { assistantMessage } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
 import type { StepOutcome } from "./step-outcome.ts";
 import { type RoundOutcome, runToolRound } from "./tool-round.ts";
@@ -24,9 +15,6 @@ import { type RoundOutcome, runToolRound } from "./tool-round.ts";
 const CONTINUE: StepOutcome = { type: "continue" };
 const NATURAL_END: StepOutcome = { type: "natural-end" };
 const CANCELLED: StepOutcome = { type: "ended", termination: { type: "cancelled" } };
-
-const MALFORMED =
-  "One or more tool calls had arguments that are not valid JSON and were not executed. Send them again with valid arguments if they are still needed.";
 
 /** What the run's own state says: a hook may have ended it. */
 function ending(ctx: RunContext): StepOutcome | undefined {
@@ -73,11 +61,17 @@ export async function endStep(ctx: RunContext, messageId: MessageId, { offeredTo
   }
   const ended = ending(ctx) ?? failed(turn);
   if (ended !== undefined) return keepText(ctx, messageId, inferred, ended);
-  if (turn.toolCalls.length === 0) return concede(ctx, messageId, inferred);
-  say(ctx, messageId, inferred, turn.content);
-  const calls: LiveCall[] = [];
-  for (const call of turn.toolCalls) calls.push({ call, messageId, resume: undefined, isReplay: false });
-  return conclude(ctx, inferred, await runToolRound(ctx, calls));
+  let outcome: StepOutcome;
+  if (turn.toolCalls.length === 0) outcome = concede(ctx, messageId, inferred);
+  else {
+    say(ctx, messageId, inferred, turn.content);
+    const calls: LiveCall[] = [];
+    for (const call of turn.toolCalls) calls.push({ call, messageId, resume: undefined, isReplay: false });
+    outcome = conclude(ctx, await runToolRound(ctx, calls));
+  }
+  const isLost = inferred.lostCall !== undefined || turn.malformedCalls.length > 0;
+  if (isLost && outcome !== OUT_OF_TOKENS) (await ctx.seldom.open()).tellLost(ctx, inferred);
+  return outcome;
 }
 
 function makePrompt(ctx: RunContext, messageId: MessageId): Prompt {
@@ -132,7 +126,7 @@ class StepInference implements InferenceRun {
   }
 
   get silence(): InferenceRun["silence"] {
-    return this.#ctx.bounds.silence;
+    return this.#ctx.bounds.init.silence;
   }
 
   get ids(): InferenceRun["ids"] {
@@ -149,7 +143,9 @@ class StepInference implements InferenceRun {
   }
 
   get checkpoints(): InferenceRun["checkpoints"] {
-    return this.#ctx.streams === undefined ? undefined : lateSlot(this.#ctx, this.#ctx.streams);
+    const ctx = this.#ctx;
+    const { streams } = ctx;
+    return streams === undefined ? undefined : async () => (await ctx.seldom.open()).streamSlot(ctx, streams);
   }
 
   emit(event: AgentEvent): void {
@@ -157,24 +153,15 @@ class StepInference implements InferenceRun {
   }
 
   onBegin(turn: Collector): void {
-    this.#ctx.progress.follow(turn);
+    this.#ctx.progress.turn = turn;
   }
 
   async shrink(refused: InferenceRequest): Promise<InferenceRequest | undefined> {
-    try {
-      return await (await this.#ctx.seldom.open()).shrink(this.#ctx, refused);
-    } catch (thrown) {
-      this.log.warn(`a request was too long for the model, and cannot be made shorter: ${errorMessage(thrown)}`);
-      return undefined;
-    }
+    return (await this.#ctx.seldom.open()).shrink(this.#ctx, refused);
   }
 
   describeCall(toolName: string): CallFacts {
     return factsOf(this.#ctx, toolName);
-  }
-
-  keepsCheckpoint(): boolean {
-    return !this.#ctx.signal.aborted;
   }
 }
 
@@ -192,12 +179,9 @@ function inferUntil(ctx: RunContext, request: InferenceRequest): Promise<Inferre
 
 /** Inside of what plugins put around it. */
 export function ask(ctx: RunContext, request: InferenceRequest): Promise<Inferred> {
-  const { env, model } = ctx.active.plan;
+  const { env } = ctx.active.plan;
   const work = (): Promise<Inferred> => inferUntil(ctx, request);
-  const around = env.arounds.inference;
-  if (around.length === 0) return work();
-  const facts = { ...ctx.active.scene, step: ctx.tally.steps, provider: model.provider, request, models: model.specs };
-  return ctx.seldom.here.surround(around, facts, work, { read: ({ turn }) => turn, log: ctx.log });
+  return env.arounds.inference.length === 0 ? work() : ctx.seldom.here.askInside(ctx, request, work);
 }
 
 function factsOf({ active }: RunContext, toolName: string): CallFacts {
@@ -258,22 +242,13 @@ const OUT_OF_TOKENS: StepOutcome = {
 
 /** The turn asks for nothing that can be done. */
 function concede(ctx: RunContext, messageId: MessageId, inferred: Inferred): StepOutcome {
-  const { turn } = inferred;
-  if (turn.stopReason === "max-tokens") return keepText(ctx, messageId, inferred, OUT_OF_TOKENS);
-  keepText(ctx, messageId, inferred, NATURAL_END);
-  if (turn.malformedCalls.length === 0) return NATURAL_END;
-  ctx.transcript.append(note(ctx, MALFORMED));
-  return CONTINUE;
+  const { stopReason, malformedCalls } = inferred.turn;
+  const outcome = malformedCalls.length === 0 ? NATURAL_END : CONTINUE;
+  return keepText(ctx, messageId, inferred, stopReason === "max-tokens" ? OUT_OF_TOKENS : outcome);
 }
 
 /** What the turn asked for is done, as far as it could be. */
-function conclude(ctx: RunContext, { turn, lostCall }: Inferred, round: RoundOutcome): StepOutcome {
-  if (lostCall !== undefined) {
-    ctx.transcript.append(
-      note(ctx, `The call of '${lostCall.name}' was lost when the stream broke; issue it again if it is still needed.`),
-    );
-  }
-  if (turn.malformedCalls.length > 0) ctx.transcript.append(note(ctx, MALFORMED));
+function conclude(ctx: RunContext, round: RoundOutcome): StepOutcome {
   if (ctx.signal.aborted) return CANCELLED;
   if (round.type === "blocked") return { type: "ended", termination: { type: "blocked", reason: round.reason } };
   return ending(ctx) ?? (round.type === "suspended" ? { type: "suspended" } : CONTINUE);

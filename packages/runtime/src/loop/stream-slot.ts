@@ -1,9 +1,12 @@
-import { type RunIdentity, toolCallId } from "@awaken/contract";
+import { toolCallId } from "@awaken/contract";
 import { STREAM_CHECKPOINT_SCHEMA_VERSION, type StreamCheckpointStore } from "@awaken/contract/store";
 import type { CheckpointSlot } from "../inference/infer.ts";
+import type { RunContext } from "./run-context.ts";
 
 /** Where the answer that is being streamed in one step is kept, so that another process can go on with it. */
-export function streamSlot(store: StreamCheckpointStore, { runId, threadId }: RunIdentity, step: number): CheckpointSlot {
+export function streamSlot({ identity, tally, signal }: RunContext, store: StreamCheckpointStore): CheckpointSlot {
+  const { runId, threadId } = identity;
+  const step = tally.steps;
   return {
     async load() {
       const stored = await store.load(runId, step);
@@ -23,6 +26,7 @@ export function streamSlot(store: StreamCheckpointStore, { runId, threadId }: Ru
         updatedAt,
         ...(inFlight === undefined ? {} : { inFlightTool: { ...inFlight, id: toolCallId(inFlight.id) } }),
       }),
+    keeps: () => !signal.aborted,
     delete: () => store.delete(runId, step),
   };
 }

@@ -1,8 +1,9 @@
-import type { Message, ToolCallState, ToolMessage } from "@awaken/contract";
+import type { Message, ToolMessage } from "@awaken/contract";
 import type { RunLedger } from "../commit/run-ledger.ts";
 import type { StateStore } from "../state/store.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import type { Activation, RunHandles } from "./activation.ts";
+import { isOpenCall } from "./open-calls.ts";
 
 const isUserInput = (message: Message): boolean => message.role === "user" && message.visibility !== "internal";
 
@@ -12,9 +13,6 @@ const isUserInput = (message: Message): boolean => message.role === "user" && me
  */
 export const isSuperseding = ({ seededDecisions, input, isContinuation }: Activation): boolean =>
   seededDecisions.length === 0 && (input.some(isUserInput) || (input.length === 0 && !isContinuation));
-
-/** Calls that wait, those behind them, and those whose decision was taken by a process that died before it could follow it. */
-const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || call.status === "resuming" || call.status === "new";
 
 /**
  * A new user message without a decision, or a run of its own, abandons the calls that wait: nothing is replayed. What never began is retracted, unless it had
@@ -26,7 +24,7 @@ export function supersede(
   state: StateStore,
   ledger: RunLedger | undefined,
 ): readonly ToolMessage[] {
-  const calls = state.get(toolCallStates)?.calls.filter(isOpen) ?? [];
+  const calls = state.get(toolCallStates)?.calls.filter(isOpenCall) ?? [];
   if (calls.length === 0 || !isSuperseding(activation)) return [];
   const { isContinuation, identity, history } = activation;
   const closing = activation.input.find(isUserInput)?.id;

@@ -25,7 +25,7 @@ export async function suspend(ctx: RunContext): Promise<Termination | undefined>
       if (ended !== undefined) return ended;
     } else if (!hasSuspended(ctx)) break;
     else if (ctx.desk.taking !== undefined) await ctx.desk.taking;
-    else if (ctx.landing.looking !== undefined) await ctx.landing.looking;
+    else if (ctx.landing.holding?.looking !== undefined) await ctx.landing.holding.looking;
     else {
       // The last look and the closing are one: a decision is followed here, or it finds the record.
       ctx.desk.isClosed = true;

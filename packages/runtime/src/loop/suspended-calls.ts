@@ -6,8 +6,10 @@ import { toolCallStates } from "../state/tool-call-states.ts";
 import { inputOf, type LiveCall } from "./live-call.ts";
 import { toolMessage } from "./messages.ts";
 import type { RunContext, Ticketed } from "./run-context.ts";
-import { newState, stateOf } from "./tool-call.ts";
+import { stateOf } from "./tool-call.ts";
 import { UNKNOWN_OUTCOME } from "./unknown-call.ts";
+
+export const newState = (ctx: RunContext, live: LiveCall): ToolCallState => stateOf(ctx, live, "new");
 
 /** Vendors repeat the ids of calls, and plugins may repeat theirs: a decision must never reach another call than the one that was shown. */
 export function ticketed(ctx: RunContext, { expiresInMs, expiresAt: _given, ...suspension }: Suspension): Ticketed {

@@ -1,6 +1,7 @@
 import { AwakenError, type Message, messageId } from "@awaken/contract";
 import { type Boundary, inputModeOf, MAX_COMMIT_ATTEMPTS, type PendingRecord } from "@awaken/contract/store";
 import type { TakenIn } from "../commit/compose.ts";
+import { compact, isLogged } from "../commit/log-places.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { copyOf } from "../plugin/sent.ts";
 import type { Late } from "../stream/door.ts";
@@ -20,7 +21,7 @@ async function consume(ctx: RunContext, item: InboxItem): Promise<readonly Messa
       return [];
     case "compaction": {
       const swap = item.notice.swap(ctx.state.snapshot());
-      const isSwapped = swap !== undefined && ctx.transcript.compact(swap.upTo, copyOf("a summary", swap.summary));
+      const isSwapped = swap !== undefined && compact(ctx.transcript, swap.upTo, copyOf("a summary", swap.summary));
       const booked = item.notice.bookkeep(ctx.state.snapshot(), isSwapped);
       if (booked !== undefined) await ctx.phases.submit(booked);
       return [];
@@ -46,7 +47,7 @@ async function tellAgents(ctx: RunContext, messages: readonly Message[]): Promis
 
 /** What the run knows, and what it is about to read. */
 const toldOf = async ({ transcript, landing }: RunContext, at: Boundary): Promise<readonly Message[]> =>
-  (await landing.waiting(at)).map(({ message }) => message).concat(transcript.messages);
+  ((await landing.holding?.waiting(at)) ?? []).map(({ message }) => message).concat(transcript.messages);
 
 const takenInOf = (boundary: Boundary, waiting: readonly PendingRecord[]): TakenIn => ({
   messages: waiting.map(({ message }) => message),
@@ -56,7 +57,7 @@ const takenInOf = (boundary: Boundary, waiting: readonly PendingRecord[]): Taken
 /** Looks again when somebody changed the queue meanwhile. */
 async function takeQueued(ctx: RunContext, at: Boundary, write: (takenIn: TakenIn) => Late<undefined>): Promise<readonly PendingRecord[]> {
   for (let attempt = 1; ; attempt++) {
-    const waiting = await ctx.landing.waiting(at);
+    const waiting = (await ctx.landing.holding?.waiting(at)) ?? [];
     if (waiting.length === 0) return waiting;
     const takenIn = takenInOf(at, waiting);
     readNews(ctx, takenIn.messages);
@@ -76,7 +77,7 @@ export async function takeIn(ctx: RunContext, at: Boundary): Promise<boolean> {
   for (const item of ctx.inbox.drain()) arrived.push(...(await consume(ctx, item)));
   readNews(ctx, arrived);
   // Senders try again when they are not sure; the log has room for a message once.
-  const unseen = arrived.filter((message) => !ctx.transcript.has(message.id));
+  const unseen = arrived.filter((message) => !isLogged(ctx.transcript, message.id));
   const fresh = unseen.some((message) => endIn(message) !== undefined) ? untold(unseen, await toldOf(ctx, at)) : unseen;
   for (const message of fresh) ctx.transcript.append(message);
   const sent = fresh.map((message) => ({ message, mode: "steer" }) as const);

@@ -1,22 +1,13 @@
-import {
-  errorMessage,
-  type Suspension,
-  type ToolCallState,
-  type ToolCallStatus,
-  type ToolPending,
-  type ToolResult,
-  toolOutcome,
-} from "@awaken/contract";
+import { errorMessage, type ToolCallState, type ToolCallStatus, type ToolPending, type ToolResult, toolOutcome } from "@awaken/contract";
 import { command, extendCommand } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
 import { INTERRUPTED_RESULT } from "../prompt/interrupted-result.ts";
-import { findCall, toolCallStates } from "../state/tool-call-states.ts";
-import { withRoom } from "../stream/door.ts";
+import { toolCallStates } from "../state/tool-call-states.ts";
+import { type Late, withRoom } from "../stream/door.ts";
 import type { RunAgent } from "../tool/child-result.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
 import type { ToolContext, ToolReply } from "../tool/tool.ts";
-import { type AllowedCall, inputOf, type LiveCall, type ReadyCall } from "./live-call.ts";
-import { closeCall } from "./lost-call.ts";
+import type { AllowedCall, LiveCall, ReadyCall } from "./live-call.ts";
 import { toolMessage } from "./messages.ts";
 import { Reporter } from "./report.ts";
 import type { RunContext, Ticketed } from "./run-context.ts";
@@ -61,23 +52,35 @@ function completion(ctx: RunContext, live: LiveCall, result: Ended) {
   return command().update(toolCallStates, { type: "set", call });
 }
 
+const refused = (thrown: unknown): ToolReply => ({
+  result: toolFailure("internal", `the tool's command was refused: ${errorMessage(thrown)}`),
+  command: undefined,
+});
+
 /** A tool's command that the state refuses is the tool's failure, not the run's. */
-function checked(ctx: RunContext, reply: ToolReply): ToolReply {
+function checked(ctx: RunContext, reply: ToolReply): Late<ToolReply> {
   if (reply.command === undefined) return reply;
   try {
-    ctx.phases.check(reply.command);
-    return reply;
+    const checking = ctx.phases.check(reply.command);
+    return checking instanceof Promise ? checking.then(() => reply, refused) : reply;
   } catch (thrown) {
-    return { result: toolFailure("internal", `the tool's command was refused: ${errorMessage(thrown)}`), command: undefined };
+    return refused(thrown);
   }
 }
 
 /**
  * Commits a call's reply together with what its hooks add, then publishes it. A failing hook throws, and the call keeps its result.
- * Without a promise when no hook has to be waited for.
+ * Without a promise when nobody has to be waited for.
  */
-export function completeCall(ctx: RunContext, live: LiveCall, given: ToolReply): ToolResult | Promise<ToolResult> {
-  const { result: told, command: own } = checked(ctx, given);
+export function completeCall(ctx: RunContext, live: LiveCall, given: ToolReply): Late<ToolResult> {
+  const reply = checked(ctx, given);
+  return reply instanceof Promise ? completeLater(reply, ctx, live) : complete(ctx, live, reply);
+}
+
+const completeLater = async (reply: Promise<ToolReply>, ctx: RunContext, live: LiveCall): Promise<ToolResult> =>
+  complete(ctx, live, await reply);
+
+function complete(ctx: RunContext, live: LiveCall, { result: told, command: own }: ToolReply): Late<ToolResult> {
   const result = withTicket(ctx, told);
   const first = own === undefined ? completion(ctx, live, result) : extendCommand(completion(ctx, live, result), own);
   let done: PhaseOutcome | Promise<PhaseOutcome>;
@@ -114,28 +117,6 @@ export function recordCall(ctx: RunContext, live: LiveCall, result: ToolResult):
 }
 
 const INTERRUPTED: ToolResult = Object.freeze({ type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
-
-export function interruptCall(ctx: RunContext, live: LiveCall): void {
-  const isLost = ctx.ledger?.unknownOf(live) !== undefined;
-  recordCall(ctx, live, closeCall(ctx.ledger, live, isLost ? undefined : INTERRUPTED));
-}
-
-export const newState = (ctx: RunContext, live: LiveCall): ToolCallState => stateOf(ctx, live, "new");
-
-/** States of calls, and so their tickets, are kept in the order of their first update; those of these calls in the order given here. */
-export function listCalls(ctx: RunContext, calls: readonly LiveCall[]): void {
-  const known = ctx.state.get(toolCallStates) ?? { calls: [] };
-  const change = command();
-  for (const live of calls) {
-    if (findCall(known, live.call.id) === undefined) change.update(toolCallStates, { type: "set", call: newState(ctx, live) });
-  }
-  ctx.state.commit(change);
-}
-
-/** A gate asked for a decision: no hook runs, the tool has not begun. */
-export function suspendCall(ctx: RunContext, live: LiveCall, suspension: Suspension): void {
-  recordCall(ctx, live, { type: "pending", suspension });
-}
 
 function toolContext(
   ctx: RunContext,
@@ -188,15 +169,8 @@ export function execute(ctx: RunContext, allowed: AllowedCall, done: (reply: Too
     return;
   }
   ctx.tell({ type: "tool-call-run", toolCallId: allowed.call.id });
-  const around = ctx.active.plan.env.arounds.tool;
-  if (around.length === 0) {
-    executeTool(ctx, allowed, done);
-    return;
-  }
-  const call = { ...allowed.call, input: inputOf(allowed) };
-  const facts = { ...ctx.active.scene, step: ctx.tally.steps, call, resume: allowed.resume, isReplay: allowed.isReplay };
-  const work = (traceParent: string | undefined) => new Promise<ToolReply>((resolve) => executeTool(ctx, allowed, resolve, traceParent));
-  void ctx.seldom.here.surround(around, facts, work, { read: ({ result }) => result, log: ctx.log }).then(done);
+  if (ctx.active.plan.env.arounds.tool.length === 0) executeTool(ctx, allowed, done);
+  else ctx.seldom.here.executeInside(ctx, allowed, done);
 }
 
 /**
@@ -204,7 +178,7 @@ export function execute(ctx: RunContext, allowed: AllowedCall, done: (reply: Too
  * it in the round may have kept the process, and what another process has taken over must not be begun here.
  */
 export function executeTool(ctx: RunContext, allowed: ReadyCall, done: (reply: ToolReply) => void, traceParent?: string): void {
-  const assured = allowed.tool.traits.pure ? undefined : ctx.landing.assure();
+  const assured = allowed.tool.traits.pure ? undefined : ctx.landing.holding?.assure?.();
   if (assured === undefined) beginTool(ctx, allowed, done, traceParent);
   else void assured.then(() => beginAssured(ctx, allowed, done, traceParent));
 }

@@ -14,11 +14,12 @@ import { seldom } from "../run/seldom-door.ts";
 import { schemas } from "../state/late-schema.ts";
 import { profiles } from "../state/profiles-door.ts";
 import type { Door } from "../stream/door.ts";
+import { limits } from "../stream/limits-door.ts";
 import { seldom as toolSeldom } from "../tool/seldom-door.ts";
 
 /** Every door but the one that this stands behind; first what a run needs when something failed. */
 const DOORS: readonly Door<unknown>[] = [
-  ...[inferenceSeldom, seldom, commitSeldom, whole, moreRoom, following, pools, toolSeldom],
+  ...[inferenceSeldom, limits, seldom, commitSeldom, whole, moreRoom, following, pools, toolSeldom],
   ...[builtinSeldom, threads, toolWork, fitting, registrySeldom, profiles, schemas, opening],
 ];
 

@@ -4,24 +4,13 @@ import { defineRuntimeState } from "../state/key.ts";
 /** Older failures are dropped: the list travels with every commit of the run. */
 const KEPT_FAILURES = 100;
 
-type QueueUpdate =
-  | { readonly type: "push"; readonly actions: readonly QueuedAction[] }
-  | { readonly type: "remove"; readonly id: number }
-  | { readonly type: "clear" };
+/** The change itself: whoever makes one has loaded what knows how. */
+type QueueUpdate = (value: readonly QueuedAction[]) => readonly QueuedAction[];
 
 export const pendingActions = defineRuntimeState("pending_scheduled_actions", {
   schema: queuedActionsSchema,
   initial: (): readonly QueuedAction[] => [],
-  apply(value, update: QueueUpdate): readonly QueuedAction[] {
-    switch (update.type) {
-      case "push":
-        return [...value, ...update.actions];
-      case "remove":
-        return value.filter((entry) => entry.id !== update.id);
-      case "clear":
-        return [];
-    }
-  },
+  apply: (value, change: QueueUpdate): readonly QueuedAction[] => change(value),
 });
 
 export const failedActions = defineRuntimeState("failed_scheduled_actions", {

@@ -1,5 +1,6 @@
 import type { HookPhase } from "@awaken/contract";
 import type { Bounds, OnAbort, Work } from "../stream/bounds.ts";
+import { errorOf, watch } from "../stream/limited.ts";
 import { type CalledHooks, isHere } from "./called-hooks.ts";
 import type { Command } from "./command.ts";
 
@@ -67,8 +68,8 @@ export function awaitHooks<P extends HookPhase>(
       );
     });
     if (open.size === 0) return finish();
-    stop = bounds.watch(work, (why) => {
-      if (why === "late" && failures.length === 0) end(() => reject(bounds.errorOf(why, work)));
+    stop = watch(bounds, work, (why) => {
+      if (why === "late" && failures.length === 0) end(() => reject(errorOf(bounds, why, work)));
       else finish();
     });
     if (isOver) stop();

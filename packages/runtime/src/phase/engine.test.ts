@@ -2,7 +2,17 @@ import { runId } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { compileEnv } from "../plugin/compile-env.ts";
-import { counter, createBench, latch, localAgent, plugin, sceneOf, storeOf, thrownBy } from "../plugin/engine-bench.test-support.ts";
+import {
+  boundsOf,
+  counter,
+  createBench,
+  latch,
+  localAgent,
+  plugin,
+  sceneOf,
+  storeOf,
+  thrownBy,
+} from "../plugin/engine-bench.test-support.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { defineAction } from "./action.ts";
 import { failedActions, pendingActions } from "./action-queue.ts";
@@ -239,10 +249,10 @@ describe("execute", () => {
       );
     const { engine, store } = createBench({ plugins: [handling("first")] });
     await engine.submit(command().schedule(now, "work"));
-    engine.setTable(compileEnv({ plugins: [] }));
+    engine.table = compileEnv({ plugins: [] });
     expect(await engine.run("stepStart", { step: 1 })).toBe("completed");
     expect(pendingOf(store)).toEqual(["work"]);
-    engine.setTable(compileEnv({ plugins: [handling("second")] }));
+    engine.table = compileEnv({ plugins: [handling("second")] });
     await engine.run("stepStart", { step: 2 });
     expect([ran, pendingOf(store)]).toEqual([["second: work"], []]);
   });
@@ -366,6 +376,7 @@ describe("the scene", () => {
         },
       },
       log: { warn: () => {}, error: () => {} },
+      bounds: boundsOf(sceneOf()),
     });
     await engine.run("stepStart", { step: 1 });
     current = 1;

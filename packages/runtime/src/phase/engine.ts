@@ -1,25 +1,36 @@
 import type { HookPhase, Log } from "@awaken/contract";
+import type { Update } from "../state/batch.ts";
+import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { Snapshot } from "../state/snapshot.ts";
 import type { StateStore } from "../state/store.ts";
-import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
+import type { Bounds } from "../stream/bounds.ts";
+import { type Late, whenThere } from "../stream/door.ts";
 import { failedActions, pendingActions } from "./action-queue.ts";
 import { isHere } from "./called-hooks.ts";
 import { type Command, command } from "./command.ts";
 import { callHooks, gatherNow } from "./gather.ts";
-import type { HookInput, PhaseFacts, PhaseTable, RunScene, Seat } from "./hook.ts";
+import type { HookInput, PhaseFacts, PhaseTable, Seat } from "./hook.ts";
 import { Lock } from "./lock.ts";
-import { checkCommand, submit } from "./submit.ts";
 import { whole } from "./whole-door.ts";
 import { CLOSING, type LockedEngine, type PhaseOutcome, type WholePhase } from "./whole-phase-parts.ts";
 
 export const DEFAULT_MAX_ROUNDS = 16;
-const GRACE_MS = 30_000;
-
-const defaultBounds = ({ signal, clock }: RunScene): Bounds =>
-  new Bounds(signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs: GRACE_MS });
 
 const NOTHING = command();
 const OWN_KEYS = [pendingActions, failedActions];
+
+/** Nothing but a commit. */
+const isPlain = ({ actions, effects }: Command): boolean => actions.length === 0 && effects.length === 0;
+
+const isOfRun = ({ key }: Update): boolean => key.name === runLifecycle.name;
+
+const isDone = (store: StateStore): boolean => store.get(runLifecycle)?.status === "done";
+
+/** What a finished run had scheduled must not happen in the next one. What its closing phases schedule still does. */
+function dropPending(store: StateStore): void {
+  const pending = store.get(pendingActions) ?? [];
+  if (pending.length > 0) store.commit(command().update(pendingActions, () => []));
+}
 
 export interface PhaseEngineInit {
   readonly store: StateStore;
@@ -27,8 +38,8 @@ export interface PhaseEngineInit {
   readonly seat: Seat;
   readonly log: Log;
   readonly maxRounds?: number;
-  /** How long hooks and handlers may take. Default: the default limits, and half a minute after an abort. */
-  readonly bounds?: Bounds;
+  /** How long hooks and handlers may take. */
+  readonly bounds: Bounds;
 }
 
 /**
@@ -46,7 +57,7 @@ export class PhaseEngine implements LockedEngine {
   /** Made for the first phase that is waited for: most runs have none. */
   #lock: Lock | undefined;
   readonly bounds: Bounds;
-  /** A handoff puts that of the next agent here. */
+  /** A handoff puts that of the next agent here. Actions of the old one stay queued until somebody handles them. */
   table: PhaseTable;
 
   constructor(init: PhaseEngineInit) {
@@ -56,12 +67,7 @@ export class PhaseEngine implements LockedEngine {
     this.log = init.log;
     this.maxRounds = init.maxRounds ?? DEFAULT_MAX_ROUNDS;
     this.store.register(OWN_KEYS);
-    this.bounds = init.bounds ?? defaultBounds(init.seat.scene);
-  }
-
-  /** The plugins of the next agent, after a handoff. Actions of the old ones stay queued until somebody handles them. */
-  setTable(table: PhaseTable): void {
-    this.table = table;
+    this.bounds = init.bounds;
   }
 
   /**
@@ -84,7 +90,7 @@ export class PhaseEngine implements LockedEngine {
   /** Without a promise, when nothing but a commit is to be done. What the hooks gave may be refused, `first` must stand: that way is longer. */
   #tryNow(given: Command): PhaseOutcome | undefined {
     if (given.isEmpty) return "completed";
-    if (given.actions.length > 0 || given.effects.length > 0) return undefined;
+    if (!isPlain(given)) return undefined;
     try {
       this.submitNow(given);
     } catch {
@@ -108,18 +114,22 @@ export class PhaseEngine implements LockedEngine {
   async #load<P extends HookPhase>(asked: WholePhase<P>): Promise<PhaseOutcome> {
     const [, , first, called] = asked;
     for (const given of called?.given ?? []) if (!isHere(given)) given.catch(() => {});
+    let room: Awaited<ReturnType<typeof whole.open>>;
     try {
-      await whole.open();
+      room = await whole.open();
     } catch (thrown) {
       if (first !== undefined) await this.submitNow(first);
       throw thrown;
     }
-    return (await whole.open()).runWhole(this, ...asked);
+    return room.runWhole(this, ...asked);
   }
 
   /** Validates, commits once, then dispatches the effects. */
   submit(given: Command): Promise<void> {
-    return this.#alone(async () => this.submitNow(given));
+    return this.#alone(async () => {
+      if (!isPlain(given) && whole.room === undefined) await whole.open();
+      await this.submitNow(given);
+    });
   }
 
   #alone<T>(work: () => Promise<T>): Promise<T> {
@@ -127,14 +137,23 @@ export class PhaseEngine implements LockedEngine {
     return this.#lock.run(work);
   }
 
-  /** The same, for whoever has the lock. Commits at once; the promise, if there is one, is that of the effects. */
+  /**
+   * The same, for whoever has the lock, and has loaded what is needed for actions and effects. Commits at once; the promise, if there is
+   * one, is that of the effects.
+   */
   submitNow(given: Command): Promise<void> | undefined {
-    return submit(this, given);
+    const { store } = this;
+    const batch = isPlain(given) ? given : whole.here.batchOf(this, given);
+    const mayEnd = given.updates.some(isOfRun) && !isDone(store);
+    store.commit(batch);
+    if (mayEnd && isDone(store)) dropPending(store);
+    return given.effects.length === 0 ? undefined : whole.here.dispatch(this, given.effects);
   }
 
   /** Throws what `submit` would throw before it commits. */
-  check(given: Command): void {
-    checkCommand(this, given);
+  check(given: Command): Late<void> {
+    if (isPlain(given)) return this.store.check(given);
+    return whenThere(whole.open(), ({ batchOf }) => this.store.check(batchOf(this, given)));
   }
 
   inputs<P extends HookPhase>(phase: P, facts: PhaseFacts[P]) {

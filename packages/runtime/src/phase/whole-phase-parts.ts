@@ -27,6 +27,9 @@ export interface LockedEngine {
   readonly log: Log;
   readonly bounds: Bounds;
   readonly maxRounds: number;
+  failedEffects: number;
+  /** Of the last action that was queued; 0 before the first. */
+  lastActionId: number;
   inputs<P extends HookPhase>(phase: P, facts: PhaseFacts[P]): (state: Snapshot) => HookInput<P>;
   isCancelled(phase: HookPhase): boolean;
   /** Commits at once; the promise, if there is one, is that of the effects. */

@@ -5,8 +5,10 @@ import { Command, command, extendCommand } from "./command.ts";
 import { callHooks } from "./gather.ts";
 import { gather, rerun } from "./gather-late.ts";
 import type { ActionEntry } from "./hook.ts";
-import { nameOf } from "./submit.ts";
+import { nameOf } from "./whole-command.ts";
 import { CLOSING, type LockedEngine, type PhaseOutcome, type WholePhase } from "./whole-phase-parts.ts";
+
+export { batchOf, dispatch } from "./whole-command.ts";
 
 // The part of a phase that is loaded when one has more to do than a commit.
 
@@ -63,7 +65,7 @@ function handle({ table, seat, store, bounds }: LockedEngine, { action }: Queued
 }
 
 async function executeOne(engine: LockedEngine, entry: QueuedAction, phase: HookPhase): Promise<void> {
-  const done = () => command().update(pendingActions, { type: "remove", id: entry.id });
+  const done = () => command().update(pendingActions, (value) => value.filter(({ id }) => id !== entry.id));
   const fail = (error: string) => {
     engine.log.warn(`action '${entry.action.key}' failed: ${error}`);
     return engine.submitNow(done().update(failedActions, { ...entry, error }));

@@ -100,5 +100,3 @@ export function surround<W extends AroundWork, R>(
   // Whoever surrounds the work hears of its end before the run goes on.
   return begin().then(start, start);
 }
-
-export type Surround = typeof surround;

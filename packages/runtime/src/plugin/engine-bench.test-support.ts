@@ -21,6 +21,7 @@ import { schemas } from "../state/late-schema.ts";
 import { createProfileAccess } from "../state/profile.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { StateStore } from "../state/store.ts";
+import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
 import { compileEnv, type EnvInit } from "./compile-env.ts";
 import { definePlugin, type Plugin } from "./define-plugin.ts";
 import type { Registrar } from "./registrar.ts";
@@ -91,13 +92,17 @@ export interface BenchInit extends Omit<Partial<EnvInit>, "plugins"> {
   readonly maxRounds?: number;
 }
 
+/** As a run without limits of its own has them. */
+export const boundsOf = ({ signal, clock }: Pick<RunScene, "signal" | "clock">): Bounds =>
+  new Bounds(signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs: 30_000 });
+
 /** Plugins on a real store and a real engine, as a run has them. */
 export function createBench({ scene, maxRounds, ...init }: BenchInit) {
   const log = recordedLog();
   const env = compileEnv(init);
   const store = storeOf([runLifecycle, ...env.stateKeys], log);
   const whole = sceneOf(scene);
-  const engineInit: PhaseEngineInit = { store, table: env, seat: { scene: whole }, log };
+  const engineInit: PhaseEngineInit = { store, table: env, seat: { scene: whole }, log, bounds: boundsOf(whole) };
   const engine = new PhaseEngine(maxRounds === undefined ? engineInit : { ...engineInit, maxRounds });
   return { log, env, store, engine };
 }

@@ -10,7 +10,7 @@ import { openRun } from "../loop/open-run.ts";
 import { runLoop } from "../loop/run-loop.ts";
 import { command } from "../phase/command.ts";
 import { definePlugin } from "../plugin/define-plugin.ts";
-import { recordedLog } from "../plugin/engine-bench.test-support.ts";
+import { boundsOf, recordedLog } from "../plugin/engine-bench.test-support.ts";
 import { createRegistrySet, type RegistryInit } from "../registry/create-registry-set.ts";
 import { BASIC, refusal, toolOf } from "../registry/registry.test-support.ts";
 import { RegistryHandle } from "../registry/registry-handle.ts";
@@ -45,6 +45,8 @@ async function run(view: Resolution, agentId: string) {
   const identity = { threadId: threadId("t"), runId: runId("r"), agentId, ...trace };
   const activation = { intent: { type: "new-intent" }, options: { frontendTools: [] }, trace } as const;
   const store = new MemoryThreads(() => 0);
+  const { signal } = new AbortController();
+  const clock = fakeClock();
   const ctx = openRun(
     {
       identity,
@@ -59,8 +61,9 @@ async function run(view: Resolution, agentId: string) {
     },
     {
       scopeId: DEFAULT_SCOPE,
-      signal: new AbortController().signal,
-      clock: fakeClock(),
+      signal,
+      clock,
+      bounds: boundsOf({ signal, clock }),
       ids,
       log: recordedLog(),
       listeners: new Listeners(),

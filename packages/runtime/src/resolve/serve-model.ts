@@ -55,9 +55,8 @@ function servePool(set: RegistrySet, spec: PoolSpec, pools: PoolCache): ServedMo
     if (model === undefined) throw modelNotFound(id);
     return { model: id, ...serveModel(set, model) };
   });
-  const definition = members.map(({ model, upstream, provider, signature }) => ({ model, upstreamModel: upstream, provider, signature }));
   return {
-    provider: pools.get({ spec, members: definition }),
+    provider: pools.get({ spec, members }),
     providerId: spec.id,
     upstream: spec.id,
     capabilities: poolCapabilities(members.map(({ capabilities }) => capabilities)),

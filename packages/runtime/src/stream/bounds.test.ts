@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { fakeClock } from "../testing/fake-clock.ts";
-import { Bounds, type Cut, DEFAULT_LIMITS, type Limits, type Watch, type Work } from "./bounds.ts";
+import { Bounds, DEFAULT_LIMITS, type Limits, type Watch, type Work } from "./bounds.ts";
 import { countedSignal } from "./counted-signal.test-support.ts";
+import { watch as watchLimited } from "./limited.ts";
+import type { Cut } from "./limited-parts.ts";
 
 const work = (limit: keyof Limits, onAbort: Work["onAbort"] = "leave"): Work => ({ limit, onAbort, name: () => "it" });
 
@@ -18,13 +20,13 @@ function open() {
   const { controller, counts } = countedSignal();
   const bounds = new Bounds(controller.signal, { clock: counted, limits: DEFAULT_LIMITS, cancelGraceMs: 10_000 });
   const cuts: string[] = [];
-  const watch = (name: string, given: Work) => bounds.watch(given, (why: Cut) => cuts.push(`${name} ${why} ${clock.now()}`));
+  const watch = (name: string, given: Work) => watchLimited(bounds, given, (why: Cut) => cuts.push(`${name} ${why} ${clock.now()}`));
   return { clock, controller, counts, bounds, cuts, watch, timers: () => timers };
 }
 
 /** As a tool's call waits: for the abort, without a limit. Gives what leaves. */
-function onAbort(bounds: Bounds, fire: () => void): () => boolean {
-  const watch: Watch = { onAbort: "leave", fire, until: Number.POSITIVE_INFINITY, why: "cancelled" };
+function onAbort(bounds: Bounds, aborted: () => void): () => void {
+  const watch: Watch = { aborted };
   bounds.add(watch);
   return () => bounds.leave(watch);
 }
@@ -81,12 +83,12 @@ describe("Bounds", () => {
     const clock = { now: () => time.now() + skew, elapsed: () => time.now(), timer: time.timer };
     const bounds = new Bounds(new AbortController().signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs: 1 });
     const cuts: number[] = [];
-    bounds.watch(work("schemaMs"), () => cuts.push(time.now()));
-    bounds.watch(work("hookMs"), () => cuts.push(time.now()));
+    watchLimited(bounds, work("schemaMs"), () => cuts.push(time.now()));
+    watchLimited(bounds, work("hookMs"), () => cuts.push(time.now()));
     skew = 3_600_000;
     await time.advance(40_000);
     skew = -3_600_000;
-    bounds.watch(work("gateMs"), () => cuts.push(time.now()));
+    watchLimited(bounds, work("gateMs"), () => cuts.push(time.now()));
     await time.advance(200_000);
     expect(cuts).toEqual([30_000, 100_000, 120_000]);
   });

@@ -1,25 +1,9 @@
-import { AwakenError, type ErrorCode, type PartRules, partRule } from "@awaken/contract";
+import { type PartRules, partRule } from "@awaken/contract";
 import { type AbortEar, type AbortSource, abortSource } from "./abort-source.ts";
-import { type Clock, elapsedOn } from "./clock.ts";
-import type { SilenceWatch } from "./silence-watch.ts";
+import type { BoundsInit, Limited, Limiting, Limits, Watch, Work } from "./limited-parts.ts";
+import { limits } from "./limits-door.ts";
 
-/** How long the code of others may keep a run waiting, in milliseconds. `Infinity` is no limit. */
-export interface Limits {
-  /** The hooks of one phase, together. Default 2 minutes. */
-  readonly hookMs: number;
-  /** One gate or policy, or the `approve` of a tool. Default 1 minute. */
-  readonly gateMs: number;
-  /** The handler of one action. Default 2 minutes. */
-  readonly actionMs: number;
-  /** The handler of one effect. Default 1 minute. */
-  readonly effectMs: number;
-  /** One asynchronous schema: input and output of a tool, the answer of a run. Default 30 seconds. */
-  readonly schemaMs: number;
-  /** One request to the store. Default 1 minute. */
-  readonly storeMs: number;
-  /** The plugins that connect to something, all together. Default 2 minutes. */
-  readonly initializeMs: number;
-}
+export type { Limits, OnAbort, Watch, Work } from "./limited-parts.ts";
 
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   hookMs: 120_000,
@@ -50,38 +34,6 @@ export function toLimits(given: Partial<Limits> = {}): Limits {
   return told.length === 0 ? DEFAULT_LIMITS : { ...DEFAULT_LIMITS, ...Object.fromEntries(told) };
 }
 
-/** Why nobody waits any longer. */
-export type Cut = "cancelled" | "late";
-
-/**
- * What the abort of the run means for work that is under way, or begins after it. `leave`: nothing that it gives counts any more.
- * `finish`: it has a moment, so that what it gives is kept. `grace`: it closes what was begun, and has what is left of the grace, but
- * never less than that moment. `record`: it puts the end on record, and has a time of its own.
- */
-export type OnAbort = "leave" | "finish" | "grace" | "record";
-
-const FINISH_MS = 1_000;
-const RECORD_MS = 5_000;
-
-/** What is waited for: its limit, and its name in an error. */
-export interface Work {
-  readonly limit: keyof Limits;
-  readonly onAbort: OnAbort;
-  readonly name: () => string;
-  /** Of the error. Default `timeout`, after an abort `cancelled`. */
-  readonly code?: ErrorCode;
-}
-
-export interface BoundsInit {
-  readonly clock: Clock;
-  readonly limits: Limits;
-  /** After the abort: how long all that closes the run may take together. */
-  readonly cancelGraceMs: number;
-  /** Who looks for silence of streams, for all runs. */
-  readonly silence?: SilenceWatch;
-}
-
-const NOTHING = () => {};
 /** Its `then` costs less than `queueMicrotask`, which makes a resource of each. */
 const NOW = Promise.resolve();
 
@@ -89,40 +41,23 @@ const NOW = Promise.resolve();
 export const isPromise = <T>(value: T | PromiseLike<T>): value is PromiseLike<T> =>
   typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 
-/** Something that is waited for. */
-export interface Watch {
-  readonly onAbort: OnAbort;
-  /** Called once when it is time to go, unless it left before. */
-  fire(why: Cut): void;
-  /** Elapsed time; without a limit it is told of the abort alone. */
-  until: number;
-  why: Cut;
-}
-
 /**
  * What one run waits for, and for how long. What it does not wait for any more is left behind: what comes of that later reaches nobody.
  * All of it shares one timer and one ear for the abort: a run asks its store often, and nearly every answer is there in time.
  */
-export class Bounds implements AbortEar {
+export class Bounds implements AbortEar, Limiting {
   readonly source: AbortSource;
   /** Shared by all runs. */
-  readonly #init: BoundsInit;
+  readonly init: BoundsInit;
+  limited: Limited | undefined;
   /** Undefined while there is nothing: an empty set is 150 bytes. */
   #watched: Set<Watch> | undefined;
-  /** Elapsed time; set when the abort is first noticed. */
-  #graceEnd: number | undefined;
   #isHeld = false;
   #isListening = false;
-  /** When the timer is due, and how it is taken back. It may be due earlier than anything that is watched: then it is set again. */
-  #timer: { readonly at: number; stop: () => void } | undefined;
 
   constructor(given: AbortSource | AbortSignal, init: BoundsInit) {
     this.source = abortSource(given);
-    this.#init = init;
-  }
-
-  get silence(): SilenceWatch | undefined {
-    return this.#init.silence;
+    this.init = init;
   }
 
   /** Timer and listener stay between two waits, until it is let go. Otherwise nothing is left behind when nothing is watched. */
@@ -135,25 +70,6 @@ export class Bounds implements AbortEar {
     this.#rest();
   }
 
-  /** The grace begins when this is asked first: whoever is watched when the run is aborted asks at once. */
-  #timeLeft(onAbort: Exclude<OnAbort, "leave">): number {
-    const { cancelGraceMs: graceMs } = this.#init;
-    const now = this.#now();
-    this.#graceEnd ??= now + graceMs;
-    if (onAbort === "record") return RECORD_MS;
-    const left = Math.min(graceMs, Math.max(0, this.#graceEnd - now));
-    return onAbort === "finish" ? Math.min(left, FINISH_MS) : Math.max(left, FINISH_MS);
-  }
-
-  /** Calls `fire` once when it is time to go, unless the returned function is called first. */
-  watch({ limit, onAbort }: Work, fire: (why: Cut) => void): () => void {
-    const { limits } = this.#init;
-    const watch: Watch = { onAbort, fire, until: this.#now() + limits[limit], why: "late" };
-    this.add(watch);
-    this.#setTimer(watch.until);
-    return () => this.leave(watch);
-  }
-
   /**
    * Watches until it leaves; when the run is aborted already, it is told at once. However many wait, there is one ear
    * for them, because each one that is added costs a look through all.
@@ -161,84 +77,28 @@ export class Bounds implements AbortEar {
   add(watch: Watch): void {
     this.#watched ??= new Set();
     this.#watched.add(watch);
-    if (this.source.signal.aborted) this.#abort(watch);
-    else this.#listen();
-  }
-
-  /** False when it is not watched any more. */
-  leave(watch: Watch): boolean {
-    if (this.#watched?.delete(watch) !== true) return false;
-    this.#rest();
-    return true;
-  }
-
-  #cut(watch: Watch, why: Cut): void {
-    if (this.leave(watch)) watch.fire(why);
-  }
-
-  #abort(watch: Watch): void {
-    if (watch.onAbort === "leave") {
-      this.#cut(watch, "cancelled");
-      return;
+    if (this.source.signal.aborted) watch.aborted();
+    else if (!this.#isListening) {
+      this.#isListening = true;
+      this.source.hear(this);
     }
-    const until = this.#now() + this.#timeLeft(watch.onAbort);
-    if (until >= watch.until) return;
-    watch.until = until;
-    watch.why = "cancelled";
-    this.#setTimer(until);
   }
 
-  #listen(): void {
-    if (this.#isListening) return;
-    this.#isListening = true;
-    this.source.hear(this);
+  leave(watch: Watch): void {
+    if (this.#watched?.delete(watch) === true) this.#rest();
   }
 
   aborted(): void {
     this.#isListening = false;
-    for (const watch of [...(this.#watched ?? [])]) this.#abort(watch);
-  }
-
-  #setTimer(at: number): void {
-    if (at === Number.POSITIVE_INFINITY) {
-      // A wait without a limit may be long: no timer goes off for nothing meanwhile.
-      if (this.#size <= 1) this.#stopTimer();
-      return;
-    }
-    if (this.#size === 0 || (this.#timer !== undefined && this.#timer.at <= at)) return;
-    this.#timer?.stop();
-    const timer = { at, stop: NOTHING };
-    this.#timer = timer;
-    timer.stop = this.#init.clock.timer(Math.max(0, at - this.#now()), () => this.#due(at));
-  }
-
-  get #size(): number {
-    return this.#watched?.size ?? 0;
-  }
-
-  #now(): number {
-    return elapsedOn(this.#init.clock);
-  }
-
-  #due(now: number): void {
-    this.#timer = undefined;
-    for (const watch of [...(this.#watched ?? [])]) if (watch.until <= now) this.#cut(watch, watch.why);
-    let next = Number.POSITIVE_INFINITY;
-    for (const { until } of this.#watched ?? []) next = Math.min(next, until);
-    this.#setTimer(next);
-  }
-
-  #stopTimer(): void {
-    this.#timer?.stop();
-    this.#timer = undefined;
+    for (const watch of [...(this.#watched ?? [])]) if (this.#watched?.has(watch) === true) watch.aborted();
   }
 
   /** Nothing is watched and nobody holds it: it leaves nothing behind. */
   #rest(): void {
-    if (this.#size > 0) return;
+    if (this.#watched !== undefined && this.#watched.size > 0) return;
     this.#watched = undefined;
     if (this.#isHeld) return;
-    this.#stopTimer();
+    this.limited?.rest();
     if (!this.#isListening) return;
     this.#isListening = false;
     this.source.unhear(this);
@@ -250,7 +110,10 @@ export class Bounds implements AbortEar {
       let stop: (() => void) | undefined;
       let isThere = false;
       const begin = () => {
-        if (!isThere) stop = this.watch(work, (why) => reject(this.errorOf(why, work)));
+        if (isThere) return;
+        const room = limits.open();
+        if (room instanceof Promise) room.then(begin, reject);
+        else stop = room.watch(this, work, (why) => reject(room.errorOf(this, why, work)));
       };
       const end = () => {
         isThere = true;
@@ -270,17 +133,5 @@ export class Bounds implements AbortEar {
       if (this.source.signal.aborted) begin();
       else void NOW.then(begin);
     });
-  }
-
-  errorOf(why: Cut, { limit, name, code }: Work): AwakenError {
-    if (why === "cancelled") {
-      return new AwakenError(code ?? "cancelled", `the run was cancelled, and ${name()} did not come to an end in time`);
-    }
-    const ms = this.#init.limits[limit];
-    return new AwakenError(
-      code ?? "timeout",
-      `${name()} did not answer within ${ms} ms: find out what it waits for, or raise \`limits.${limit}\` of the runtime`,
-      { details: { limit, ms } },
-    );
   }
 }

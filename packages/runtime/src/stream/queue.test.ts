@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { countedSignal } from "./counted-signal.test-support.ts";
 import { Queue } from "./queue.ts";
+import { whenReady } from "./queue-ready.ts";
 
 /** Whether the promise is settled by now. */
 const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
@@ -38,29 +39,29 @@ describe("Queue", () => {
   it("is ready at once when there is an item, when it is closed, or when the signal has aborted", async () => {
     const full = new Queue<number>();
     full.push(1);
-    expect(await isSettled(full.ready())).toBe(true);
+    expect(await isSettled(whenReady(full))).toBe(true);
     const closed = new Queue<number>();
     closed.close();
-    expect(await isSettled(closed.ready())).toBe(true);
-    expect(await isSettled(new Queue<number>().ready(AbortSignal.abort()))).toBe(true);
+    expect(await isSettled(whenReady(closed))).toBe(true);
+    expect(await isSettled(whenReady(new Queue<number>(), AbortSignal.abort()))).toBe(true);
   });
 
   it("becomes ready by a push, by close, and by abort", async () => {
     const queue = new Queue<number>();
-    const byPush = queue.ready();
+    const byPush = whenReady(queue);
     expect(await isSettled(byPush)).toBe(false);
     queue.push(1);
     expect(await isSettled(byPush)).toBe(true);
     queue.drain();
 
     const { controller, counts } = countedSignal();
-    const byAbort = queue.ready(controller.signal);
+    const byAbort = whenReady(queue, controller.signal);
     expect(await isSettled(byAbort)).toBe(false);
     controller.abort();
     expect(await isSettled(byAbort)).toBe(true);
     expect(counts.open).toBe(0);
 
-    const byClose = queue.ready();
+    const byClose = whenReady(queue);
     expect(await isSettled(byClose)).toBe(false);
     queue.close();
     expect(await isSettled(byClose)).toBe(true);
@@ -69,7 +70,7 @@ describe("Queue", () => {
   it("wakes readers that wait with different signals, and leaves no listener on any", async () => {
     const queue = new Queue<number>();
     const [one, two] = [countedSignal(), countedSignal()];
-    const waits = [queue.ready(), queue.ready(one.controller.signal), queue.ready(two.controller.signal)];
+    const waits = [whenReady(queue), whenReady(queue, one.controller.signal), whenReady(queue, two.controller.signal)];
     expect(await Promise.all(waits.map(isSettled))).toEqual([false, false, false]);
     queue.push(1);
     expect(await Promise.all(waits.map(isSettled))).toEqual([true, true, true]);
@@ -79,9 +80,9 @@ describe("Queue", () => {
   it("does not pile up listeners when a wait is given up and begun again", async () => {
     const queue = new Queue<number>();
     const { controller, counts } = countedSignal();
-    for (let n = 0; n < 100; n++) await Promise.race([queue.ready(controller.signal), Promise.resolve()]);
+    for (let n = 0; n < 100; n++) await Promise.race([whenReady(queue, controller.signal), Promise.resolve()]);
     expect(counts.open).toBe(1);
-    const last = queue.ready(controller.signal);
+    const last = whenReady(queue, controller.signal);
     queue.push(1);
     expect(await isSettled(last)).toBe(true);
     expect(counts.open).toBe(0);

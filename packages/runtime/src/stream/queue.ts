@@ -1,12 +1,10 @@
-import { onAbort } from "./abort.ts";
-
 /** An unbounded queue with one reader. What was pushed before the reader came is kept. */
 export class Queue<T> {
   /** Undefined while there are none: most queues stay empty. */
   #items: T[] | undefined;
   #isClosed = false;
-  /** By signal, so that a reader who gave up waiting and waits again leaves nothing behind. */
-  #waits: Map<AbortSignal | undefined, { readonly promise: Promise<void>; readonly wake: () => void }> | undefined;
+  /** Who waits for it (`queue-ready.ts`), by signal: a reader who gave up waiting and waits again leaves nothing behind. */
+  waits: Map<AbortSignal | undefined, { readonly promise: Promise<void>; readonly wake: () => void }> | undefined;
 
   /** Is given each item that came too late; called again when it is sent again. */
   onRefused?(item: T): void;
@@ -47,25 +45,7 @@ export class Queue<T> {
     return items ?? [];
   }
 
-  /** Resolves when there is something to drain, when the queue closes, or when the signal aborts. */
-  ready(signal?: AbortSignal): Promise<void> {
-    if (this.#items !== undefined || this.#isClosed || signal?.aborted) return Promise.resolve();
-    this.#waits ??= new Map();
-    const waits = this.#waits;
-    const before = waits.get(signal);
-    if (before !== undefined) return before.promise;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const wake = () => {
-      off();
-      waits.delete(signal);
-      resolve();
-    };
-    const off = signal === undefined ? () => {} : onAbort(signal, wake);
-    waits.set(signal, { promise, wake });
-    return promise;
-  }
-
   #wakeAll(): void {
-    if (this.#waits !== undefined) for (const { wake } of this.#waits.values()) wake();
+    if (this.waits !== undefined) for (const { wake } of this.waits.values()) wake();
   }
 }

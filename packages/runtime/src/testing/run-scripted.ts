@@ -38,6 +38,7 @@ import { compileEnv } from "../plugin/compile-env.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { isPlainState } from "../state/plain-state.ts";
+import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import { Door } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
@@ -205,10 +206,12 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
   // As whatever loads a thread does.
   const { threadState } = activation.history;
   if (init.resume !== undefined || (threadState !== undefined && !isPlainState(threadState))) await seldom.open();
+  const signal = init.signal ?? new AbortController().signal;
   const ctx = openRun(activation, {
     scopeId: DEFAULT_SCOPE,
-    signal: init.signal ?? new AbortController().signal,
+    signal,
     clock,
+    bounds: new Bounds(signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs: 30_000 }),
     ids,
     log: init.log ?? SILENT,
     listeners,

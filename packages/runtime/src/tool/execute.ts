@@ -6,20 +6,21 @@ import { plainData } from "./plain-data.ts";
 import { seldom } from "./seldom-door.ts";
 import type { PreparedCall, ToolContext, ToolReply } from "./tool.ts";
 
-const WORDS: Record<ToolErrorCode, string> = {
+/** What a tool may fail with before it has said a word. */
+type FailureCode = Exclude<ToolErrorCode, "not_found" | "interrupted">;
+
+const WORDS: Record<FailureCode, string> = {
   invalid_arguments: "Invalid arguments",
   execution_failed: "Execution failed",
   timeout: "Timeout",
   cancelled: "Cancelled",
   denied: "Denied",
-  not_found: "Not found",
-  interrupted: "Interrupted",
   internal: "Internal error",
 };
 
 /** A failure in the words that the model reads. */
 export function toolFailure(
-  code: ToolErrorCode,
+  code: FailureCode,
   detail: string,
   metadata?: { readonly timedOut?: true; readonly rejected?: true },
 ): ToolResult {
@@ -77,9 +78,6 @@ const NOTHING = () => {};
 
 /** It watches for the abort itself: a closure less for each call, and one less to leave with. */
 class Executing implements Watch {
-  readonly onAbort = "leave";
-  readonly until = Number.POSITIVE_INFINITY;
-  readonly why = "cancelled";
   readonly #execution: Execution;
   #done: (reply: ToolReply) => void;
   #stopTimer = NOTHING;
@@ -100,7 +98,8 @@ class Executing implements Watch {
     );
   }
 
-  fire(): void {
+  aborted(): void {
+    this.#execution.bounds.leave(this);
     const { controller, run, clock, graceMs } = this.#execution;
     controller?.abort(run.reason);
     this.#stopGrace = clock.timer(graceMs, () => this.#fail(toolFailure("cancelled", "the tool did not stop in time")));

@@ -12,6 +12,7 @@ import {
 import { isReservedName, isRunning } from "../../state/background-tasks.ts";
 import { settledBy } from "../../state/task-records.ts";
 import { Queue } from "../../stream/queue.ts";
+import { whenReady } from "../../stream/queue-ready.ts";
 import type {
   AgentTaskContext,
   SpawnAgentOptions,
@@ -75,7 +76,7 @@ function inboxOf(queue: Queue<TaskEvent>): TaskInbox {
       for (;;) {
         const next = take();
         if (next !== undefined || queue.isClosed || signal?.aborted === true) return next;
-        await queue.ready(signal);
+        await whenReady(queue, signal);
       }
     },
   };

@@ -16,6 +16,7 @@ import { toContextPolicy } from "../../inference/context-policy.test-support.ts"
 import { command } from "../../phase/command.ts";
 import { PhaseEngine } from "../../phase/engine.ts";
 import { compileEnv } from "../../plugin/compile-env.ts";
+import { boundsOf } from "../../plugin/engine-bench.test-support.ts";
 import type { CompactionNotice, InboxItem } from "../../plugin/inbox.ts";
 import { createProfileAccess } from "../../state/profile.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";
@@ -82,7 +83,7 @@ function openRun(provider: Provider, setting: Setting = {}) {
   const profile = createProfileAccess({ store: undefined, keys: new Map() });
   const around = { messages, tools: [], signal: abort.signal, clock, profile };
   const scene = { agent: local(sections), scopeId: DEFAULT_SCOPE, identity, principal: undefined, extras: undefined, ...around };
-  const engine = new PhaseEngine({ store, table: env, seat: { scene }, log });
+  const engine = new PhaseEngine({ store, table: env, seat: { scene }, log, bounds: boundsOf(scene) });
   const inbox: InboxItem[] = [];
   const live = {
     ...scene,

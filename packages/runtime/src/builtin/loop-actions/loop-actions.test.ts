@@ -6,6 +6,7 @@ import { type Command, command } from "../../phase/command.ts";
 import { PhaseEngine } from "../../phase/engine.ts";
 import { compileEnv } from "../../plugin/compile-env.ts";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
+import { boundsOf } from "../../plugin/engine-bench.test-support.ts";
 import { addContextMessage, type ContextMessageDraft, excludeTool, includeOnlyTools, setInferenceOverride } from "../../prompt/actions.ts";
 import { assemblePrompt, type Prompt } from "../../prompt/assemble.ts";
 import { contextThrottle } from "../../prompt/context-throttle.ts";
@@ -45,7 +46,7 @@ function openSteps(plugins: readonly Plugin[]) {
     tools: [],
     profile: createProfileAccess({ store: undefined, keys: new Map() }),
   } as const;
-  const engine = new PhaseEngine({ store, table: env, seat: { scene }, log });
+  const engine = new PhaseEngine({ store, table: env, seat: { scene }, log, bounds: boundsOf(scene) });
   const runStep = async (): Promise<Prompt> => {
     await engine.run("beforeInference", { step: 1 });
     const prompt = assemblePrompt({

@@ -13,6 +13,7 @@ import { type BreakerPolicy, CircuitBreaker } from "../circuit-breaker.ts";
 import { classify } from "../classify.ts";
 import { closeIterator } from "../opened-stream.ts";
 import { type Attempt, Attempts, type Trial } from "./attempts.ts";
+import { BoundedMap } from "./bounded-map.ts";
 import { Members, type MembersInit } from "./members.ts";
 import { reaction } from "./reaction.ts";
 import { type Session, Sessions } from "./session.ts";
@@ -35,7 +36,13 @@ type Tried =
   /** The member is left; another one may be asked. */
   | { readonly type: "left"; readonly thrown: unknown };
 
-export const openBreaker = (policy: Partial<BreakerPolicy> | undefined): CircuitBreaker => new CircuitBreaker(policy);
+const MAX_BREAKERS = 1024;
+
+/** By pool definition, of the process: every runtime in it knows who is down. */
+const breakers = new BoundedMap<CircuitBreaker>(MAX_BREAKERS);
+
+export const breakerOf = (key: string, policy: Partial<BreakerPolicy> | undefined): CircuitBreaker =>
+  breakers.getOrCreate(key, () => new CircuitBreaker(policy));
 
 /** A provider made of providers: each conversation keeps its member until that one fails for a reason that another would not. */
 export function createPool(init: PoolInit): Provider {
@@ -128,7 +135,7 @@ class Pool {
     const admission = this.#members.admit(index);
     if (member === undefined || admission.type === "rejected") throw new RangeError(`pool member ${index} is not there`);
     visited.add(index);
-    const request: InferenceRequest = { ...call.request, model: member.upstreamModel };
+    const request: InferenceRequest = { ...call.request, model: member.upstream };
     const { signal, maxRetryAfterMs } = call.options;
     const attempt: Attempt = { member: index, probe: admission.probe, session, trial, request, maxRetryAfterMs, isOver: false };
     try {

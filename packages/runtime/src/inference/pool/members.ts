@@ -10,7 +10,7 @@ export interface PoolMember {
   /** Its id in the registry. */
   readonly model: string;
   /** The name that its provider knows it by. */
-  readonly upstreamModel: string;
+  readonly upstream: string;
   readonly provider: Provider;
 }
 

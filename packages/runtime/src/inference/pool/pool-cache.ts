@@ -2,7 +2,7 @@ import type { Log, Provider } from "@awaken/contract";
 import type { PoolSpec } from "@awaken/contract/spec";
 import type { Clock } from "../../stream/clock.ts";
 import { Door, whenThere } from "../../stream/door.ts";
-import type { BreakerPolicy, CircuitBreaker } from "../circuit-breaker.ts";
+import type { BreakerPolicy } from "../circuit-breaker.ts";
 import { BoundedMap } from "./bounded-map.ts";
 import type { PoolInit } from "./create-pool.ts";
 import type { PoolMember } from "./members.ts";
@@ -18,21 +18,15 @@ export interface PoolDefinition {
 export interface PoolCacheInit {
   readonly clock: Clock;
   readonly log: Log;
-  /** Breakers by pool definition. By default those of the process, so that every runtime in it knows who is down. */
-  readonly breakers?: BoundedMap<CircuitBreaker>;
   readonly breakerPolicy?: Partial<BreakerPolicy>;
 }
-
-const processBreakers = new BoundedMap<CircuitBreaker>(MAX_POOLS);
 
 /** One for all runtimes of the process. */
 export const pools = new Door(() => import("./create-pool.ts"));
 
-type PoolRoom = Awaited<ReturnType<typeof pools.open>>;
-
 /** Most programs have no pool, so what makes one work is loaded with the first request to one. */
-function openPool(init: Omit<PoolInit, "breaker">, breakerOf: (room: PoolRoom) => CircuitBreaker): Provider {
-  const door = new Door(() => whenThere(pools.open(), (room) => room.createPool({ ...init, breaker: breakerOf(room) })));
+function openPool(init: Omit<PoolInit, "breaker">, key: string, policy: PoolCacheInit["breakerPolicy"]): Provider {
+  const door = new Door(() => whenThere(pools.open(), (room) => room.createPool({ ...init, breaker: room.breakerOf(key, policy) })));
   return {
     name: init.spec.id,
     canOverrideModel: false,
@@ -59,10 +53,10 @@ export class PoolCache {
   }
 
   get({ spec, members }: PoolDefinition): Provider {
-    const key = JSON.stringify([spec, members.map(({ model, upstreamModel, signature }) => [model, upstreamModel, signature])]);
+    const key = JSON.stringify([spec, members.map(({ model, upstream, signature }) => [model, upstream, signature])]);
     return this.#pools.getOrCreate(key, () => {
-      const { clock, log, breakers = processBreakers, breakerPolicy } = this.#init;
-      return openPool({ spec, members, clock, log }, (room) => breakers.getOrCreate(key, () => room.openBreaker(breakerPolicy)));
+      const { clock, log, breakerPolicy } = this.#init;
+      return openPool({ spec, members, clock, log }, key, breakerPolicy);
     });
   }
 }

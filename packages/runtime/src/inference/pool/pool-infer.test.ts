@@ -28,7 +28,7 @@ function setup(a: readonly ScriptedTurn[] | Provider, b: readonly ScriptedTurn[]
   const models: ScriptedProvider[] = [scripted("name" in a ? [] : a, { clock }), scripted(b, { clock })];
   const providers = models.map((model, index) => (index === 0 && "name" in a ? a : model));
   const spec = parsePoolSpec("pool", { switch: change, members: [{ model: "a" }, { model: "b", role: "failover-only" }] });
-  const members = providers.map((provider, index) => ({ model: ["a", "b"][index] ?? "", upstreamModel: "m", provider }));
+  const members = providers.map((provider, index) => ({ model: ["a", "b"][index] ?? "", upstream: "m", provider }));
   const log = { warn: () => {}, error: () => {} };
   const pool: Provider = createPool({ spec, members, breaker, clock, log });
   const events: AgentEvent[] = [];

@@ -68,7 +68,7 @@ function setup(spec: Omit<PoolSpecInput, "id">, breakerPolicy: Partial<BreakerPo
   const warnings: string[] = [];
   const members = parsed.members.map(({ model }, index) => ({
     model,
-    upstreamModel: `up-${model}`,
+    upstream: `up-${model}`,
     provider: fakes[index]?.provider ?? new FakeMember().provider,
   }));
   const pool = createPool({ spec: parsed, members, breaker, clock, log: { warn: (text) => warnings.push(text), error: () => {} } });
@@ -433,7 +433,7 @@ describe("PoolCache", () => {
   const log = { warn: () => {}, error: () => {} };
   const definition = (signature: string) => ({
     spec,
-    members: [{ model: "a", upstreamModel: "up-a", signature, provider: new FakeMember().provider }],
+    members: [{ model: "a", upstream: "up-a", signature, provider: new FakeMember().provider }],
   });
 
   it("gives the same pool for the same definition (I13)", () => {
@@ -446,7 +446,7 @@ describe("PoolCache", () => {
     const fakes = [new FakeMember(), new FakeMember()];
     const members = fakes.map(({ provider }, index) => ({
       model: `m${index}`,
-      upstreamModel: `up-${index}`,
+      upstream: `up-${index}`,
       signature: "early",
       provider,
     }));

@@ -17,7 +17,7 @@ export function takeFrom<Pile extends "early" | "untold">(desk: Desk, pile: Pile
 
 /** The next write says that they are not followed. */
 export function refuse({ landing }: RunContext, batch: readonly AddressedDecision[]): void {
-  landing.refuse(batch.map(({ decision }) => decision.id));
+  landing.holding?.refuse?.(batch.map(({ decision }) => decision.id));
 }
 
 /** Vendors repeat the ids of calls: what was said about a call of this step must not reach one of a later step. */

@@ -1,5 +1,6 @@
 import { errorMessage, messageId, runIdentity } from "@awaken/contract";
 import { Landing } from "../../commit/land.ts";
+import { Bounds, DEFAULT_LIMITS } from "../../stream/bounds.ts";
 import type { Door } from "../../stream/door.ts";
 import { Listeners } from "../../stream/listeners.ts";
 import { Queue } from "../../stream/queue.ts";
@@ -50,10 +51,13 @@ export async function closeLeft(leaving: Leaving): Promise<void> {
 
 /** The run as it would be resumed, only to ask its tools: nothing of it is heard or written. Undefined when it cannot be opened any more. */
 function openLeft({ left, plan, asked, resolve, handles }: Leaving, loaded: LoadedThread, landing: Landing): RunContext | undefined {
-  const { bounds: _own, streams: _none, ...live } = handles;
+  const { streams: _none, ...live } = handles;
+  const { signal, clock, cancelGraceMs } = handles;
+  // Those of the run that begins are for what that one waits for.
+  const bounds = new Bounds(signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs });
   try {
     const activation = activate({ ...asked, order: resumeOrder(left, []) }, loaded, ownPlan(resolve, loaded) ?? plan, "lenient");
-    return openRun(activation, { ...live, listeners: new Listeners(), inbox: new Queue(), landing });
+    return openRun(activation, { ...live, bounds, listeners: new Listeners(), inbox: new Queue(), landing });
   } catch (thrown) {
     handles.log.warn(`run ${left.runId} was left behind and its tools cannot be asked: ${errorMessage(thrown)}`, { runId: left.runId });
     return undefined;

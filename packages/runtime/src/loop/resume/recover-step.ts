@@ -3,9 +3,9 @@ import { command } from "../../phase/command.ts";
 import { runLifecycle, terminationOf } from "../../state/run-lifecycle.ts";
 import { toolCallStates } from "../../state/tool-call-states.ts";
 import type { LiveCall } from "../live-call.ts";
+import { interruptCall, listCalls } from "../odd-round.ts";
 import type { RunContext } from "../run-context.ts";
 import { holdCall } from "../suspended-calls.ts";
-import { interruptCall, listCalls } from "../tool-call.ts";
 import { type RoundOutcome, runToolRound } from "../tool-round.ts";
 
 /** States of calls of another message are those of a run that used the thread since, and is over. */

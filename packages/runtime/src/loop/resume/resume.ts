@@ -55,16 +55,16 @@ interface OpenedRun {
 /** Stages 1 to 4. What throws here leaves the run as it was on record. */
 export async function takeUp(taking: TakeUp): Promise<RunContext> {
   const { records, order, defaultAgent } = taking;
-  let loaded = await loadThread(records, order, defaultAgent, taking.seldom);
+  const loaded = await loadThread(records, order, defaultAgent, taking.seldom);
   const opening = taking.ready(loaded.actingAgentId);
   if (opening !== undefined) await opening;
-  let opened = open(taking, loaded);
+  const opened = open(taking, loaded);
   const checking = taking.check(opened.activation.plan);
   if (checking !== undefined) await checking;
-  for (let left = leftBehind(loaded, opened); left !== undefined; left = leftBehind(loaded, opened)) {
+  const left = leftBehind(loaded, opened);
+  if (left !== undefined) {
     await (await taking.seldom.open()).closeLeft({ left, plan: opened.activation.plan, asked: taking, ...taking });
-    loaded = await loadThread(records, { ...order, found: undefined }, defaultAgent, taking.seldom);
-    opened = open(taking, loaded);
+    return takeUp({ ...taking, order: { ...order, found: undefined } });
   }
   const { resumed } = loaded;
   if (resumed !== undefined) taking.adopt(resumed.runId);
