@@ -12,7 +12,7 @@ import type { ActionEntry, EffectEntry, HookEntry } from "../phase/hook.ts";
 import type { AnyStateKey } from "../state/key.ts";
 import type { AnyProfileKey } from "../state/profile.ts";
 import { isPromise } from "../stream/bounds.ts";
-import { type GateEntry, policyGate } from "../tool/gate.ts";
+import type { GateEntry } from "../tool/gate.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { AroundEntry, AroundWork } from "./around.ts";
 import type { Registrar, Transform } from "./registrar.ts";
@@ -114,7 +114,7 @@ export class EnvTables {
         if (isActive) this.gates.push({ plugin, gate });
       },
       policy: (policy) => {
-        if (isActive) this.gates.push({ plugin, gate: policyGate(policy) });
+        if (isActive) this.gates.push({ plugin, policy });
       },
       tool: (tool) => {
         for (const key of tool.state ?? []) {
