@@ -171,7 +171,7 @@ export function validateRegistry(set: RegistrySet): void {
 
 /** As `validateRegistry`, for a set that was made of a valid one by these changes: what cannot have broken is not looked at again. */
 export function validateEdit(next: RegistrySet, changes: Changes): void {
-  const hasRemoved = Object.values(changes).some((table) => [...table.values()].some(({ type }) => type === "remove"));
+  const hasRemoved = Object.values(changes).some((table) => [...table.values()].includes(undefined));
   if (hasRemoved) {
     validateRegistry(next);
     return;
