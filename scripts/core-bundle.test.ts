@@ -124,6 +124,7 @@ const BEHIND_DOORS = [
   "tool/foreign-work.ts",
   "tool/plain-result.ts",
   "tool/resolve-gates.ts",
+  "tool/checked-reply.ts",
   "tool/policy-gate.ts",
   "tool/tool-data.ts",
   "phase/whole-phase.ts",

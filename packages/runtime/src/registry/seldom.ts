@@ -3,4 +3,4 @@
  */
 export { contentId } from "./content-id.ts";
 export { discoverAgents } from "./remote-agents.ts";
-export { toolWarnings } from "./tool-warnings.ts";
+export { warnOfTools } from "./tool-warnings.ts";

@@ -104,11 +104,9 @@ const namesTools = ({ tools, toolPatterns, excludedTools, excludedToolPatterns, 
   toolPatterns?.some((pattern) => pattern !== "*") === true;
 
 /** Said when what finds it is there: an agent is none the worse for it. Never rejects. */
-async function warnOfTools(log: Log, { agent, tools, env }: RunPlan, registered: ReadonlyMap<string, unknown>): Promise<void> {
-  const isLate = (id: string) => env.sources.some(({ source }) => id.startsWith(source.prefix));
+async function warnOfTools(log: Log, plan: RunPlan, registered: ReadonlyMap<string, unknown>): Promise<void> {
   try {
-    const { toolWarnings } = await seldom.open();
-    for (const warning of toolWarnings(agent, registered, tools, isLate)) log.warn(warning, { agentId: agent.id });
+    (await seldom.open()).warnOfTools(log, plan, registered);
   } catch {
     // Nobody waits for it.
   }

@@ -19,7 +19,7 @@ import {
 } from "@awaken/contract";
 import type { HookScene } from "../phase/hook.ts";
 import { type AnyStateKey, isKeyList } from "../state/key.ts";
-import type { Bounds, Work } from "../stream/bounds.ts";
+import type { Bounds } from "../stream/bounds.ts";
 import { type Late, withRoom } from "../stream/door.ts";
 import { allow } from "./allow.ts";
 import type { JsonOnly } from "./json-only.ts";
@@ -100,19 +100,6 @@ function replyOf(id: string, returned: unknown): Late<Reply> {
   return withRoom(seldom.open(), returned, ({ toolData }, given) => succeeded(toolData(id, given)));
 }
 
-/** The tool has done its work: an abort gives its schema the time that it gives the tool. */
-async function checkedReply<O>(id: string, output: Schema<O>, returned: O, bounds: Bounds | undefined): Promise<ToolReply> {
-  const checking = validate(output, returned);
-  const isBound = checking instanceof Promise && bounds !== undefined;
-  const work: Work = { limit: "schemaMs", onAbort: "grace", name: () => `the output schema of tool '${id}'` };
-  const checked = await (isBound ? bounds.wait(checking, work) : checking);
-  if (checked.type === "valid") return replyOf(id, checked.value);
-  return new Reply(
-    { type: "error", code: "internal", message: `Internal error: the tool's output does not fit: ${checked.message}` },
-    undefined,
-  );
-}
-
 /** A call of a tool that was declared here. */
 class DefinedCall<I, O> implements PreparedCall {
   readonly #tool: ToolInit<I, O>;
@@ -137,7 +124,9 @@ class DefinedCall<I, O> implements PreparedCall {
     const { id, output } = this.#tool;
     const returned = await this.#tool.execute(this.#input, context);
     if (returned instanceof Reply) return returned;
-    return output === undefined ? replyOf(id, returned) : checkedReply(id, output, returned, this.#bounds);
+    return output === undefined
+      ? replyOf(id, returned)
+      : withRoom(seldom.open(), returned, ({ checkedReply }, given) => checkedReply(id, output, given, this.#bounds));
   }
 
   async reconcile(context: ToolContext): Promise<Reconciled> {
