@@ -1,10 +1,9 @@
 import type { AssistantContent, MediaSource, ProviderMetadata } from "../content.ts";
-import { isJsonObject } from "../json.ts";
+import { AROUND_VALUES, isJsonObject } from "../json.ts";
 import type { Message } from "../message.ts";
 import * as s from "../schema/all.ts";
 import type { Schema } from "../schema.ts";
 import { jsonValueSchema, runIdSchema, toolCallIdSchema } from "../stored.ts";
-import { AROUND_VALUES } from "./record-check.ts";
 import { countSchema, messageIdSchema, nonBlankSchema } from "./schemas.ts";
 import { areUnique } from "./unique.ts";
 
