@@ -104,17 +104,20 @@ export {
   toJson,
 } from "./json.ts";
 export {
+  areOverCalls,
   canToolCallMove,
   isToolCallOver,
-  type RunLifecycle,
-  runLifecycleSchema,
   // Public: whoever shows calls has a word for each.
   TOOL_CALL_STATUSES,
+  type ToolCallStatus,
+} from "./lifecycle.ts";
+export {
+  type RunLifecycle,
+  runLifecycleSchema,
   type ToolCallState,
   type ToolCallStates,
-  type ToolCallStatus,
   toolCallStatesSchema,
-} from "./lifecycle.ts";
+} from "./lifecycle-schema.ts";
 export { consoleLog, type Log } from "./log.ts";
 export {
   type AssistantMessage,
@@ -165,7 +168,7 @@ export {
 } from "./sections.ts";
 export { concludeRecord, isSettled, RUN_STANDINGS, type RunStanding, type SettledRun, standingOf } from "./standing.ts";
 export { MERGE_RULES, type MergeRule, type PersistedState, STATE_SCHEMA_VERSION, STATE_SCOPES, type StateScope } from "./state.ts";
-export { jsonValueSchema } from "./stored.ts";
+export { jsonValueSchema } from "./stored-values.ts";
 export { type Decision, type DecisionAction, RESUME_MODES, type Suspension, type Ticket } from "./suspension.ts";
 export type { TaskEvent } from "./task.ts";
 export {
@@ -193,7 +196,7 @@ export {
   WAITING_REASONS,
   type WaitingReason,
 } from "./termination.ts";
-export { terminationSchema } from "./termination-table.ts";
+export { terminationSchema } from "./termination-schema.ts";
 export {
   type ToolCall,
   type ToolDescriptor,

@@ -19,7 +19,7 @@ import {
   waitingReasonSchema,
 } from "../stored.ts";
 import type { Ticket } from "../suspension.ts";
-import { terminationSchema } from "../termination-table.ts";
+import { terminationSchema } from "../termination-schema.ts";
 
 // What travels over HTTP: views of the records, without what only stores and workers need.
 

@@ -3,7 +3,7 @@ import { AROUND_VALUES, isJsonObject } from "../json.ts";
 import type { Message } from "../message.ts";
 import * as s from "../schema/all.ts";
 import type { Schema } from "../schema.ts";
-import { jsonValueSchema, runIdSchema, toolCallIdSchema } from "../stored.ts";
+import { jsonValueSchema, runIdSchema, toolCallIdSchema } from "../stored-values.ts";
 import { countSchema, messageIdSchema, nonBlankSchema } from "./schemas.ts";
 import { areUnique } from "./unique.ts";
 

@@ -1,5 +1,5 @@
 import * as s from "../schema/all.ts";
-import { idOf } from "../stored.ts";
+import { idOf } from "../stored-values.ts";
 
 // Pieces of messages and of the other records in this folder. Objects are strict: an unknown field of the same version is a corrupt row.
 
