@@ -104,7 +104,6 @@ export {
   toJson,
 } from "./json.ts";
 export {
-  areOverCalls,
   canToolCallMove,
   isToolCallOver,
   // Public: whoever shows calls has a word for each.
@@ -132,6 +131,7 @@ export {
 } from "./message.ts";
 export { didYouMean, nearestName } from "./nearest-name.ts";
 export { checkOptions, needed, optionProblems, type PartRules, partRule, RULES, reading } from "./options.ts";
+export { areOverCalls } from "./over-calls.ts";
 export { perObject } from "./per-object.ts";
 export { type HookPhase, PHASES } from "./phase.ts";
 export {

@@ -1,4 +1,3 @@
-import type { ToolCallStates } from "./lifecycle-schema.ts";
 import * as s from "./schema/all.ts";
 import { idOf, jsonValueSchema, resumeModeSchema, toolCallIdSchema } from "./stored-values.ts";
 
@@ -36,10 +35,3 @@ export const callFields = {
   resumeMode: resumeModeSchema,
   updatedAt: s.number(),
 };
-
-const overCallsSchema: s.Type<ToolCallStates, unknown> = s.object({
-  calls: s.readonly(s.array(s.object({ ...callFields, status: s.enum(["succeeded", "failed", "cancelled"]) }))),
-});
-
-/** Calls that are over, with nothing left of what they waited for. */
-export const areOverCalls = (value: unknown): value is ToolCallStates => overCallsSchema.fits(value, 0);

@@ -128,7 +128,6 @@ export {
 export { type LiveStore, MAX_PARCEL_BYTES, type Parcel } from "./live.ts";
 export { checkMessageDelta } from "./message-delta.ts";
 export { messageFact } from "./message-fact.ts";
-export { messageSchema } from "./message-schema.ts";
 export type { MessageFilter, MessageStore } from "./messages.ts";
 export { type Outbound, touchedThreads } from "./outbound.ts";
 export { MAX_LIMIT, type Order, type Page } from "./page.ts";
