@@ -168,6 +168,16 @@ export {
 } from "./sections.ts";
 export { concludeRecord, isSettled, RUN_STANDINGS, type RunStanding, type SettledRun, standingOf } from "./standing.ts";
 export { MERGE_RULES, type MergeRule, type PersistedState, STATE_SCHEMA_VERSION, STATE_SCOPES, type StateScope } from "./state.ts";
+export {
+  // Public: whoever shows runs has a word for each.
+  CONCLUSIONS,
+  // Public: whoever shows runs has a word for each.
+  RUN_STATUSES,
+  type RunStatus,
+  // Public: whoever shows runs has a word for each.
+  WAITING_REASONS,
+  type WaitingReason,
+} from "./statuses.ts";
 export { jsonValueSchema } from "./stored-values.ts";
 export { type Decision, type DecisionAction, RESUME_MODES, type Suspension, type Ticket } from "./suspension.ts";
 export type { TaskEvent } from "./task.ts";
@@ -182,20 +192,7 @@ export {
   type TaskRecord,
   type TaskStatus,
 } from "./task-state.ts";
-export {
-  // Public: whoever shows runs has a word for each.
-  CONCLUSIONS,
-  canRunMove,
-  errorTermination,
-  NATURAL_END,
-  // Public: whoever shows runs has a word for each.
-  RUN_STATUSES,
-  type RunStatus,
-  type Termination,
-  // Public: whoever shows runs has a word for each.
-  WAITING_REASONS,
-  type WaitingReason,
-} from "./termination.ts";
+export { canRunMove, errorTermination, NATURAL_END, type Termination } from "./termination.ts";
 export { terminationSchema } from "./termination-schema.ts";
 export {
   type ToolCall,

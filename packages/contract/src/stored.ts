@@ -1,6 +1,6 @@
 import * as s from "./schema/all.ts";
+import { RUN_STATUSES, WAITING_REASONS } from "./statuses.ts";
 import { idOf, jsonObjectSchema, jsonValueSchema } from "./stored-values.ts";
-import { RUN_STATUSES, WAITING_REASONS } from "./termination.ts";
 
 // The pieces that several stored records are made of.
 

@@ -1,5 +1,6 @@
 import type { Schema } from "./schema.ts";
-import type { ConclusionStatus, RunStatus, Termination } from "./termination.ts";
+import type { ConclusionStatus, RunStatus } from "./statuses.ts";
+import type { Termination } from "./termination.ts";
 import { TERMINATION_SCHEMAS } from "./termination-schema.ts";
 
 /** What is to be said about a termination before there can be one. */
