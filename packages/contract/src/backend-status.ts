@@ -1,5 +1,6 @@
 import type { BackendResult, BackendStatus } from "./backend.ts";
-import type { Termination, WaitingReason } from "./termination.ts";
+import type { WaitingReason } from "./statuses.ts";
+import type { Termination } from "./termination.ts";
 
 /** What a termination of the loop says to whoever asked for the run. */
 export function statusOfTermination(termination: Termination): BackendStatus {

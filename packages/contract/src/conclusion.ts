@@ -1,5 +1,6 @@
 import type { ErrorCode } from "./error-table.ts";
-import type { RunStatus, Termination, WaitingReason } from "./termination.ts";
+import type { RunStatus, WaitingReason } from "./statuses.ts";
+import type { Termination } from "./termination.ts";
 
 /** A string that may be another one than those that an editor offers. */
 type OpenString = string & Record<never, never>;

@@ -26,7 +26,7 @@ import {
   toolCallIdSchema,
   waitingReasonSchema,
 } from "./stored.ts";
-import { terminationSchema } from "./termination-table.ts";
+import { terminationSchema } from "./termination-schema.ts";
 import { TOOL_OUTCOMES } from "./tool.ts";
 
 /**

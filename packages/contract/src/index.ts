@@ -106,15 +106,17 @@ export {
 export {
   canToolCallMove,
   isToolCallOver,
-  type RunLifecycle,
-  runLifecycleSchema,
   // Public: whoever shows calls has a word for each.
   TOOL_CALL_STATUSES,
+  type ToolCallStatus,
+} from "./lifecycle.ts";
+export {
+  type RunLifecycle,
+  runLifecycleSchema,
   type ToolCallState,
   type ToolCallStates,
-  type ToolCallStatus,
   toolCallStatesSchema,
-} from "./lifecycle.ts";
+} from "./lifecycle-schema.ts";
 export { consoleLog, type Log } from "./log.ts";
 export {
   type AssistantMessage,
@@ -129,6 +131,7 @@ export {
 } from "./message.ts";
 export { didYouMean, nearestName } from "./nearest-name.ts";
 export { checkOptions, needed, optionProblems, type PartRules, partRule, RULES, reading } from "./options.ts";
+export { areOverCalls } from "./over-calls.ts";
 export { perObject } from "./per-object.ts";
 export { type HookPhase, PHASES } from "./phase.ts";
 export {
@@ -165,7 +168,17 @@ export {
 } from "./sections.ts";
 export { concludeRecord, isSettled, RUN_STANDINGS, type RunStanding, type SettledRun, standingOf } from "./standing.ts";
 export { MERGE_RULES, type MergeRule, type PersistedState, STATE_SCHEMA_VERSION, STATE_SCOPES, type StateScope } from "./state.ts";
-export { jsonValueSchema } from "./stored.ts";
+export {
+  // Public: whoever shows runs has a word for each.
+  CONCLUSIONS,
+  // Public: whoever shows runs has a word for each.
+  RUN_STATUSES,
+  type RunStatus,
+  // Public: whoever shows runs has a word for each.
+  WAITING_REASONS,
+  type WaitingReason,
+} from "./statuses.ts";
+export { jsonValueSchema } from "./stored-values.ts";
 export { type Decision, type DecisionAction, RESUME_MODES, type Suspension, type Ticket } from "./suspension.ts";
 export type { TaskEvent } from "./task.ts";
 export {
@@ -179,21 +192,8 @@ export {
   type TaskRecord,
   type TaskStatus,
 } from "./task-state.ts";
-export {
-  // Public: whoever shows runs has a word for each.
-  CONCLUSIONS,
-  canRunMove,
-  errorTermination,
-  NATURAL_END,
-  // Public: whoever shows runs has a word for each.
-  RUN_STATUSES,
-  type RunStatus,
-  type Termination,
-  // Public: whoever shows runs has a word for each.
-  WAITING_REASONS,
-  type WaitingReason,
-} from "./termination.ts";
-export { terminationSchema } from "./termination-table.ts";
+export { canRunMove, errorTermination, NATURAL_END, type Termination } from "./termination.ts";
+export { terminationSchema } from "./termination-schema.ts";
 export {
   type ToolCall,
   type ToolDescriptor,

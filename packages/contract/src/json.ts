@@ -10,6 +10,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 const MAX_DEPTH = 512;
+/** Values of others are taken as deep as JSON may be, and a record is a few levels around them: it may be that much deeper. */
+export const AROUND_VALUES = -64;
 
 /** True for what JSON can carry without loss. Walks the value; deep or cyclic ones count as not JSON. */
 export function isJson(value: unknown, depth = 0): value is JsonValue {

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { dispatchId, runId, threadId, toolCallId } from "./ids.ts";
 import { checkRunTransition, type RunRecord } from "./run.ts";
 import { runIdentity } from "./run-identity.ts";
+import { RUN_STATUSES } from "./statuses.ts";
 import { runProjection, runRecord } from "./store/run-schema.ts";
 import { created, fullRun, R1, runs, T1, ticket } from "./store/test-records.ts";
-import { RUN_STATUSES } from "./termination.ts";
 
 const refused = (code: string) => expect.objectContaining({ code });
 const roundTrip = (run: RunRecord): RunRecord => runRecord.read(JSON.parse(JSON.stringify(runRecord.check(run))), run.runId);

@@ -5,8 +5,9 @@ import type { DispatchId, MessageId, RunId, ThreadId } from "./ids.ts";
 import type { InferenceOverride } from "./inference.ts";
 import { type JsonObject, type JsonValue, sameJson } from "./json.ts";
 import type { PersistedState } from "./state.ts";
+import type { WaitingReason } from "./statuses.ts";
 import type { Ticket } from "./suspension.ts";
-import { canRunMove, type Termination, type WaitingReason } from "./termination.ts";
+import { canRunMove, type Termination } from "./termination.ts";
 import type { ToolDescriptor } from "./tool.ts";
 import type { AgentUsage, ModelUsage, Usage } from "./usage.ts";
 

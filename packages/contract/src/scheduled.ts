@@ -1,6 +1,6 @@
 import { type HookPhase, PHASES } from "./phase.ts";
 import * as s from "./schema/all.ts";
-import { jsonValueSchema } from "./stored.ts";
+import { jsonValueSchema } from "./stored-values.ts";
 
 const hookPhaseSchema = s.custom<HookPhase>(
   (value) => PHASES.some((phase) => phase === value) && value !== "toolGate",

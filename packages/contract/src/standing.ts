@@ -1,6 +1,7 @@
 import { type Conclusion, conclude } from "./conclusion.ts";
 import type { DoneRun, RunRecord, WaitingRun } from "./run.ts";
-import { CONCLUSIONS, type Termination } from "./termination.ts";
+import { CONCLUSIONS } from "./statuses.ts";
+import type { Termination } from "./termination.ts";
 
 /** It ended, or it waits. */
 export type SettledRun = Extract<RunRecord, { status: "done" | "waiting" }>;

@@ -1,6 +1,7 @@
-import * as s from "./schema/all.ts";
 import type { Schema } from "./schema.ts";
-import type { ConclusionStatus, RunStatus, Termination } from "./termination.ts";
+import type { ConclusionStatus, RunStatus } from "./statuses.ts";
+import type { Termination } from "./termination.ts";
+import { TERMINATION_SCHEMAS } from "./termination-schema.ts";
 
 /** What is to be said about a termination before there can be one. */
 export interface TerminationRow<T extends Termination["type"]> {
@@ -14,32 +15,27 @@ export interface TerminationRow<T extends Termination["type"]> {
 /** The one closed table of terminations: a new one does not compile without its row. How the terminal shows it is its own to say. */
 export const TERMINATION_TABLE = {
   "natural-end": {
-    schema: s.object({ type: s.literal("natural-end") }),
+    schema: TERMINATION_SCHEMAS["natural-end"],
     // It waits when work in the background is not done; it failed when a typed answer was asked for and there is none.
     leaves: ["done", "waiting"],
     results: ["done", "waiting", "failed"],
   },
   "behavior-requested": {
-    schema: s.object({ type: s.literal("behavior-requested") }),
+    schema: TERMINATION_SCHEMAS["behavior-requested"],
     leaves: ["done"],
     results: ["done", "failed"],
   },
   stopped: {
-    schema: s.object({ type: s.literal("stopped"), code: s.string(), detail: s.exactOptional(s.string()) }),
+    schema: TERMINATION_SCHEMAS.stopped,
     leaves: ["done"],
     results: ["stopped"],
   },
-  cancelled: { schema: s.object({ type: s.literal("cancelled") }), leaves: ["done"], results: ["cancelled"] },
-  blocked: { schema: s.object({ type: s.literal("blocked"), reason: s.string() }), leaves: ["done"], results: ["blocked"] },
-  suspended: { schema: s.object({ type: s.literal("suspended") }), leaves: ["waiting"], results: ["waiting"] },
+  cancelled: { schema: TERMINATION_SCHEMAS.cancelled, leaves: ["done"], results: ["cancelled"] },
+  blocked: { schema: TERMINATION_SCHEMAS.blocked, leaves: ["done"], results: ["blocked"] },
+  suspended: { schema: TERMINATION_SCHEMAS.suspended, leaves: ["waiting"], results: ["waiting"] },
   error: {
-    schema: s.object({ type: s.literal("error"), message: s.string(), code: s.exactOptional(s.string()) }),
+    schema: TERMINATION_SCHEMAS.error,
     leaves: ["done"],
     results: ["failed"],
   },
 } as const satisfies { readonly [T in Termination["type"]]: TerminationRow<T> };
-
-export const terminationSchema = s.taggedUnion(
-  "type",
-  Object.values(TERMINATION_TABLE).map(({ schema }) => schema),
-);

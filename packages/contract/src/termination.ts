@@ -1,7 +1,5 @@
 import { AwakenError } from "./error.ts";
-
-export const RUN_STATUSES = ["created", "running", "waiting", "done"] as const;
-export type RunStatus = (typeof RUN_STATUSES)[number];
+import type { RunStatus } from "./statuses.ts";
 
 const NEXT: Record<RunStatus, readonly RunStatus[]> = {
   created: ["running", "done"],
@@ -14,17 +12,6 @@ const NEXT: Record<RunStatus, readonly RunStatus[]> = {
 export function canRunMove(from: RunStatus, to: RunStatus): boolean {
   return from === to || NEXT[from].includes(to);
 }
-
-export const WAITING_REASONS = [
-  "suspended",
-  "child-run",
-  "awaiting-tasks",
-  "input-required",
-  "auth-required",
-  "rate-limit",
-  "manual-pause",
-] as const;
-export type WaitingReason = (typeof WAITING_REASONS)[number];
 
 /** Why an activation ended. `suspended` leaves the run waiting, every other one leaves it done. */
 export type Termination =
@@ -60,7 +47,3 @@ export function errorTermination(thrown: unknown): Termination {
   if (AwakenError.is(thrown)) return { type: "error", message: thrown.message, code: thrown.code };
   return { type: "error", message: thrown instanceof Error ? thrown.message : String(thrown) };
 }
-
-/** How a run looks to whoever asked for it. A record says `done` for all but `waiting`; a person wants to know whether it worked. */
-export const CONCLUSIONS = ["waiting", "done", "stopped", "cancelled", "blocked", "failed"] as const;
-export type ConclusionStatus = (typeof CONCLUSIONS)[number];

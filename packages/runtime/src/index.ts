@@ -21,11 +21,10 @@ export type { ToolSource } from "./plugin/tool-source.ts";
 export { addContextMessage, excludeTool, includeOnlyTools, setInferenceOverride } from "./prompt/actions.ts";
 export { createRegistrySet } from "./registry/create-registry-set.ts";
 export { diagnoseRegistry } from "./registry/diagnostics.ts";
-export type { RegistryDraft } from "./registry/draft.ts";
 export type { ProviderInput } from "./registry/provider-entry.ts";
 export { type RegistryRebuild, rebuildAgentModelProvider } from "./registry/rebuild.ts";
 export { RegistryHandle } from "./registry/registry-handle.ts";
-export type { RegistrySet } from "./registry/registry-set.ts";
+export type { RegistryDraft, RegistrySet } from "./registry/registry-set.ts";
 export type { RegistrySnapshot } from "./registry/registry-snapshot.ts";
 export type { RemoteAgentSource } from "./registry/remote-agents.ts";
 export {

@@ -1,8 +1,9 @@
 import type { Message } from "../message.ts";
 import * as s from "../schema/all.ts";
 import { inferenceOverrideSchema } from "../sections.ts";
+import { userContentListSchema } from "../store/content-schema.ts";
 import { finalTerminationSchema } from "../store/final-termination.ts";
-import { messageSchema, userContentListSchema } from "../store/message-schema.ts";
+import { messageSchema } from "../store/message-schema.ts";
 import { BOUNDARIES } from "../store/pending.ts";
 import { modelUsageSchema, ticketSchema, toolDescriptorSchema, usageSchema } from "../store/record-pieces.ts";
 import { agentUsageSchema } from "../store/run-schema.ts";
@@ -18,7 +19,7 @@ import {
   waitingReasonSchema,
 } from "../stored.ts";
 import type { Ticket } from "../suspension.ts";
-import { terminationSchema } from "../termination-table.ts";
+import { terminationSchema } from "../termination-schema.ts";
 
 // What travels over HTTP: views of the records, without what only stores and workers need.
 

@@ -1,8 +1,8 @@
 import { AwakenError } from "../error.ts";
 import type { ThreadCommit } from "./commit.ts";
 import { isComposed } from "./composed-commit.ts";
+import { checkMessageDelta } from "./message-delta.ts";
 import { nonBlankSchema } from "./schemas.ts";
-import { checkMessageDelta } from "./thread-projection.ts";
 
 /** One that a run's own writer composed, with nothing for a queue, for other threads or about wishes: what most are. */
 export const isPlainCommit = (commit: ThreadCommit): boolean =>

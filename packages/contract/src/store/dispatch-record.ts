@@ -3,7 +3,7 @@ import type { FinalTermination } from "../run.ts";
 import * as s from "../schema/all.ts";
 import { runIdSchema, threadIdSchema } from "../stored.ts";
 import type { Termination } from "../termination.ts";
-import { terminationSchema } from "../termination-table.ts";
+import { terminationSchema } from "../termination-schema.ts";
 import { finalTerminationSchema } from "./final-termination.ts";
 import { defineRecord } from "./record.ts";
 import { countSchema, dispatchIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";

@@ -31,6 +31,7 @@ export {
   stampConfigRecord,
   toConfigRow,
 } from "./config-records.ts";
+export { arePlainMessages, userPartsSchema } from "./content-schema.ts";
 export {
   cancelDispatch,
   compareDispatches,
@@ -125,8 +126,8 @@ export {
   settleEffect,
 } from "./ledger.ts";
 export { type LiveStore, MAX_PARCEL_BYTES, type Parcel } from "./live.ts";
+export { checkMessageDelta } from "./message-delta.ts";
 export { messageFact } from "./message-fact.ts";
-export { messageSchema } from "./message-schema.ts";
 export type { MessageFilter, MessageStore } from "./messages.ts";
 export { type Outbound, touchedThreads } from "./outbound.ts";
 export { MAX_LIMIT, type Order, type Page } from "./page.ts";
@@ -184,7 +185,6 @@ export { checkLineage, patchThread, toThreadRecord } from "./thread.ts";
 // Public: stores of others spell it.
 export type { LatestRun, ThreadMetadata } from "./thread-projection.ts";
 export {
-  checkMessageDelta,
   MESSAGE_SCHEMA_VERSION,
   type MessageRecord,
   newThread,

@@ -1,5 +1,5 @@
 import { AwakenError } from "../error.ts";
-import { isJson } from "../json.ts";
+import { AROUND_VALUES, isJson } from "../json.ts";
 import { type Schema, validateSync } from "../schema.ts";
 
 export interface RecordCheckInit<T> {
@@ -11,9 +11,6 @@ export interface RecordCheckInit<T> {
 }
 
 const NOT_JSON = { type: "invalid", message: "it holds something that JSON cannot carry" } as const;
-
-/** Values of others are taken as deep as JSON may be, and a record is a few levels around them: it may be that much deeper. */
-export const AROUND_VALUES = -64;
 
 /** The check of one kind of record before it is written, for those who read none: anything but JSON that fits throws `storage_validation`. */
 /* @__NO_SIDE_EFFECTS__ */

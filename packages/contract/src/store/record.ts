@@ -1,7 +1,7 @@
 import { AwakenError, errorMessage } from "../error.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { AROUND_VALUES, isJsonObject, type JsonObject } from "../json.ts";
 import { type Schema, validateSync } from "../schema.ts";
-import { AROUND_VALUES, type RecordCheckInit, recordCheck } from "./record-check.ts";
+import { type RecordCheckInit, recordCheck } from "./record-check.ts";
 
 /** One kind of stored record: every store checks with it before it writes and after it reads. */
 export interface RecordKind<T> {

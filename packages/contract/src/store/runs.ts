@@ -1,7 +1,7 @@
 import type { RunId, ThreadId, TicketId } from "../ids.ts";
 import type { RunRecord } from "../run.ts";
+import type { RunStatus } from "../statuses.ts";
 import type { Ticket } from "../suspension.ts";
-import type { RunStatus } from "../termination.ts";
 import type { Page } from "./page.ts";
 
 export interface RunFilter {

@@ -1,5 +1,5 @@
 import type { ScopeId } from "../ids.ts";
-import type { RunStatus } from "../termination.ts";
+import type { RunStatus } from "../statuses.ts";
 import type { CommitThread } from "./commit.ts";
 import type { ConfigStore } from "./config-records.ts";
 import type { DispatchStatus } from "./dispatch-record.ts";

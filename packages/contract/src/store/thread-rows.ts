@@ -1,12 +1,13 @@
 import * as s from "../schema/all.ts";
 import { type PersistedState, STATE_SCHEMA_VERSION } from "../state.ts";
 import { threadIdSchema } from "../stored.ts";
+import { endsBefore } from "./message-delta.ts";
 import { messageSchema } from "./message-schema.ts";
 import { defineRecord } from "./record.ts";
 import { persistedStateSchema } from "./record-pieces.ts";
 import { positionSchema, timeSchema } from "./schemas.ts";
 import { threadKind } from "./thread.ts";
-import { endsBefore, MESSAGE_SCHEMA_VERSION, type MessageRecord, type ThreadRecord } from "./thread-projection.ts";
+import { MESSAGE_SCHEMA_VERSION, type MessageRecord, type ThreadRecord } from "./thread-projection.ts";
 
 // What stores read of a thread. Runs write without it.
 

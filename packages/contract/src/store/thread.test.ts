@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import { AwakenError } from "../error.ts";
 import { messageId, threadId, toolCallId } from "../ids.ts";
 import type { Message } from "../message.ts";
+import { checkMessageDelta } from "./message-delta.ts";
 import { ACTIVATION, assistant, R1, R2, result, runs, summary, T1, user } from "./test-records.ts";
 import { checkLineage, patchThread, toThreadRecord } from "./thread.ts";
-import { checkMessageDelta, projectRun, type ThreadRecord } from "./thread-projection.ts";
+import { projectRun, type ThreadRecord } from "./thread-projection.ts";
 import { messageRecord, threadRecord } from "./thread-rows.ts";
 
 const refused = (code: string) => expect.objectContaining({ code });

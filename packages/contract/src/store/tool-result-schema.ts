@@ -4,7 +4,7 @@ import type { Schema } from "../schema.ts";
 import { jsonObjectSchema, jsonValueSchema, resumeModeSchema, ticketIdSchema } from "../stored.ts";
 import type { Suspension } from "../suspension.ts";
 import type { ToolResult } from "../tool.ts";
-import { mediaSchemas } from "./message-schema.ts";
+import { mediaSchemas } from "./content-schema.ts";
 import { timeSchema } from "./schemas.ts";
 
 export const mediaListSchema = s.array(s.taggedUnion("type", mediaSchemas));

@@ -27,23 +27,18 @@ export interface BackendFactory {
   build(endpoint: RemoteEndpoint): Backend;
 }
 
-/** Throws what is wrong with an endpoint, for its factory or because there is none. `role` says what the agent is to somebody. */
-export function checkEndpoint(
-  factory: BackendFactory | undefined,
-  endpoint: RemoteEndpoint,
-  agentId: string,
-  role = "agent",
-): BackendFactory {
+/** Throws what is wrong with an endpoint, for its factory or because there is none. */
+export function checkEndpoint(factory: BackendFactory | undefined, endpoint: RemoteEndpoint, agentId: string): BackendFactory {
   const { type } = endpoint;
   const details = { agentId, backend: type };
   if (factory === undefined) {
-    throw new AwakenError("resolve_failed", `unsupported remote backend \`${type}\` for ${role} \`${agentId}\``, { details });
+    throw new AwakenError("resolve_failed", `unsupported remote backend \`${type}\` for agent \`${agentId}\``, { details });
   }
   try {
     if (factory.validate === undefined) factory.build(endpoint);
     else factory.validate(endpoint);
   } catch (cause) {
-    const why = `invalid remote endpoint config for ${role} \`${agentId}\` backend \`${type}\` — ${errorMessage(cause)}`;
+    const why = `invalid remote endpoint config for agent \`${agentId}\` backend \`${type}\` — ${errorMessage(cause)}`;
     throw new AwakenError("resolve_failed", why, { cause, details });
   }
   return factory;

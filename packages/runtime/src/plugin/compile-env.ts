@@ -39,9 +39,6 @@ function unclaimed(init: EnvInit, plugins: readonly Plugin[]): string[] {
     .map((key) => `section '${key}' is claimed by no loaded plugin`);
 }
 
-const values = <T>(table: Map<string, { readonly value: T }>): Map<string, T> =>
-  new Map([...table].map(([name, { value }]) => [name, value]));
-
 /** Plugins in, one frozen environment out. All or nothing: the first mistake of any plugin throws. */
 export function compileEnv(init: EnvInit): Env {
   const tables = new EnvTables(init.readTools ?? readNow);
@@ -66,11 +63,11 @@ export function compileEnv(init: EnvInit): Env {
     hooks: Object.freeze(tables.hooks),
     actions: new Map(tables.actions),
     effects: new Map(tables.effects),
-    stateKeys: Object.freeze([...values(tables.stateKeys).values()]),
-    profileKeys: values(tables.profileKeys),
+    stateKeys: Object.freeze([...tables.stateKeys.values()]),
+    profileKeys: new Map(tables.profileKeys),
     gates: Object.freeze(tables.gates),
-    tools: values(tables.tools),
-    lateTools: values(tables.lateTools),
+    tools: new Map(tables.tools),
+    lateTools: new Map(tables.lateTools),
     sources: Object.freeze(tables.sources),
     arounds: Object.freeze(tables.arounds),
     transforms: Object.freeze(tables.transforms),

@@ -1,11 +1,10 @@
 import { AwakenError } from "@awaken/contract";
-import { CATEGORY } from "./read-entry.ts";
-import type { RegistrySet, TableName } from "./registry-set.ts";
+import { categoryOf, type RegistrySet, type TableName } from "./registry-set.ts";
 
 /** Pools are in the namespace of models, so theirs are conflicts of the model registry. */
 export function registryConflict(name: TableName, id: string, as = ""): AwakenError {
-  const category = name === "pools" ? "model" : CATEGORY[name];
-  return new AwakenError("registry_conflict", `${category} registry conflict: ${CATEGORY[name]} '${id}' already registered${as}`, {
+  const category = name === "pools" ? "model" : categoryOf(name);
+  return new AwakenError("registry_conflict", `${category} registry conflict: ${categoryOf(name)} '${id}' already registered${as}`, {
     details: { category, id },
   });
 }
@@ -15,13 +14,11 @@ interface Ids {
   keys(): Iterable<string>;
 }
 
-/** No model may have the id of a pool. `models` and `pools` are what was just registered, models first. */
+/** No model may have the id of a pool. `models` and `pools` are what was just registered: the pool is told of before the model. */
 export function checkModelIds(set: Pick<RegistrySet, "models" | "pools">, models: Ids, pools: Ids): void {
-  for (const id of models.keys()) {
-    if (set.models.has(id) && set.pools.has(id) && !pools.has(id)) throw registryConflict("models", id, " as a pool");
-  }
-  for (const id of pools.keys()) {
-    if (set.models.has(id) && set.pools.has(id)) throw registryConflict("pools", id, " as a model");
+  for (const id of [...models.keys(), ...pools.keys()]) {
+    if (!set.models.has(id) || !set.pools.has(id)) continue;
+    throw pools.has(id) ? registryConflict("pools", id, " as a model") : registryConflict("models", id, " as a pool");
   }
 }
 

@@ -6,8 +6,8 @@ import type { ToolList } from "../tool/foreign-tool.ts";
 import { checkModelIds, registryConflict } from "./conflict.ts";
 import { Problems } from "./problems.ts";
 import type { ProviderInput } from "./provider-entry.ts";
-import { CATEGORY, READ_ENTRY } from "./read-entry.ts";
-import { type Entries, type RegistrySet, setOf, type TableName } from "./registry-set.ts";
+import { READ_ENTRY } from "./read-entry.ts";
+import { categoryOf, type Entries, perTable, type RegistrySet, type TableName } from "./registry-set.ts";
 import { Table } from "./table.ts";
 
 /** Specs under their ids, or a list of specs that carry their ids, as a file has them. */
@@ -37,7 +37,8 @@ function ownId(name: TableName, item: unknown, index: number): string {
   const id: unknown = typeof item === "object" && item !== null ? Reflect.get(item, field) : undefined;
   if (typeof id === "string") return id;
   const what = typeof item === "object" && item !== null ? `field '${field}' is required in a list` : `got ${describeType(item)}`;
-  throw new AwakenError("invalid_spec", `${name}[${index}] is no ${CATEGORY[name]}: ${what}`, { details: { kind: CATEGORY[name], index } });
+  const kind = categoryOf(name);
+  throw new AwakenError("invalid_spec", `${name}[${index}] is no ${kind}: ${what}`, { details: { kind, index } });
 }
 
 type Entry = readonly [id: string, input: unknown];
@@ -77,14 +78,6 @@ function readEntries<Name extends TableName>(name: Name, list: unknown, problems
   return Table.of(entries);
 }
 
-/** Reads a whole table, or throws all that is wrong with it. */
-export function readTable<Name extends TableName>(name: Name, list: unknown = []): Table<Entries[Name]> {
-  const problems = new Problems();
-  const table = readEntries(name, list, problems, new Set());
-  problems.throwAll();
-  return table;
-}
-
 /** Looked at before anything is read, so that a file with a doubled model is told just that. */
 export function checkDuplicateModels(models: unknown = []): void {
   const seen = new Set<string>();
@@ -102,7 +95,7 @@ export function checkDuplicateModels(models: unknown = []): void {
 export function readRegistry(init: RegistryInit, problems: Problems): { readonly set: RegistrySet; readonly unread: ReadonlySet<string> } {
   checkDuplicateModels(init.models);
   const unread: Unread = new Set();
-  const set = setOf((name) => readEntries(name, init[name] === undefined ? [] : init[name], problems, unread));
+  const set = perTable((name) => readEntries(name, init[name] === undefined ? [] : init[name], problems, unread));
   problems.attempt(() => checkModelIds(set, set.models, set.pools));
   return { set, unread };
 }

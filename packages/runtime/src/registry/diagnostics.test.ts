@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRegistrySet } from "./create-registry-set.ts";
 import { diagnoseRegistry, validateRegistry } from "./diagnostics.ts";
-import type { RegistryDraft } from "./draft.ts";
 import { BASIC, handleOf, pluginOf, refusal, stub } from "./registry.test-support.ts";
+import type { RegistryDraft } from "./registry-set.ts";
 
 const REMOTE = { remote: { a2a: "https://agents.example.com" } };
 

@@ -41,9 +41,18 @@ interface Targets {
 /** So many wrong names get the one that was probably meant; nobody reads on after that, and each asks all names. */
 const MAX_GUESSES = 50;
 
-/** Where diagnostics are gathered: nothing is made for what is in order. */
+const NOTHING_UNREAD: ReadonlySet<string> = new Set();
+
+/** Where diagnostics of a set are gathered: nothing is made for what is in order. `unread` is what it would hold if all that was given could be read. */
 class Findings {
   readonly found: Diagnostic[] = [];
+  readonly #set: RegistrySet;
+  readonly #unread: ReadonlySet<string>;
+
+  constructor(set: RegistrySet, unread: ReadonlySet<string>) {
+    this.#set = set;
+    this.#unread = unread;
+  }
 
   /** One diagnostic for each target that is not there. */
   check(ref: Reference, id: string, targets: readonly string[], { has, ids }: Targets): void {
@@ -75,35 +84,31 @@ class Findings {
       });
     }
   }
-}
 
-const NOTHING_UNREAD: ReadonlySet<string> = new Set();
-
-/** What the tables hold, and what they would hold if all that was given could be read. */
-class Tables {
-  readonly #set: RegistrySet;
-  readonly #unread: ReadonlySet<string>;
-
-  constructor(set: RegistrySet, unread: ReadonlySet<string>) {
-    this.#set = set;
-    this.#unread = unread;
+  /** A remote agent needs nothing of ours. */
+  checkAgent(agent: AgentSpec): void {
+    if (agent.type === "remote") return;
+    const { id, plugins, tools } = agent;
+    const agents = this.in("agents");
+    const has = (other: string): boolean => agents.has(other) || findAgent(this.#set, other) !== undefined || isLate(other);
+    this.check(AGENT_MODEL, id, [agent.model], this.in("models", "pools"));
+    this.check(AGENT_PLUGIN, id, plugins, this.in("plugins"));
+    this.check(AGENT_FILTER, id, agent.activePlugins, { has: (plugin) => plugins.includes(plugin), ids: () => plugins });
+    if (tools) this.check(AGENT_TOOL, id, tools, this.#toolsOf(agent));
+    this.check(AGENT_DELEGATE, id, agent.delegates, { ...agents, has });
+    this.check(AGENT_HANDOFF, id, agent.handoffs, { ...agents, has });
   }
 
-  of(...names: readonly TableName[]): Targets {
+  in(...names: readonly TableName[]): Targets {
     return {
       has: (id) => names.some((name) => this.#set[name].has(id) || this.#unread.has(`${name}/${id}`)),
       ids: () => names.flatMap((name) => [...this.#set[name].keys()]),
     };
   }
 
-  agents(): Targets {
-    const { has, ids } = this.of("agents");
-    return { has: (id) => has(id) || findAgent(this.#set, id) !== undefined || isLate(id), ids };
-  }
-
   /** Also those that the agent's plugins bring, which only they know. A plugin that could not be read may bring any. */
-  tools(agent: LocalAgentSpec): Targets {
-    const { has, ids } = this.of("tools");
+  #toolsOf(agent: LocalAgentSpec): Targets {
+    const { has, ids } = this.in("tools");
     const isUnsure = agent.plugins.some((plugin) => this.#unread.has(`plugins/${plugin}`));
     let brought: BroughtTools | undefined;
     const fromPlugins = (): BroughtTools => {
@@ -120,31 +125,18 @@ class Tables {
   }
 }
 
-/** A remote agent needs nothing of ours. */
-function checkAgent(findings: Findings, tables: Tables, agent: AgentSpec): void {
-  if (agent.type === "remote") return;
-  const { id, model, plugins, activePlugins, tools, delegates, handoffs } = agent;
-  findings.check(AGENT_MODEL, id, [model], tables.of("models", "pools"));
-  findings.check(AGENT_PLUGIN, id, plugins, tables.of("plugins"));
-  findings.check(AGENT_FILTER, id, activePlugins, { has: (plugin) => plugins.includes(plugin), ids: () => plugins });
-  if (tools) findings.check(AGENT_TOOL, id, tools, tables.tools(agent));
-  findings.check(AGENT_DELEGATE, id, delegates, tables.agents());
-  findings.check(AGENT_HANDOFF, id, handoffs, tables.agents());
-}
-
 /** Which entries of a table to look at. */
 type Choice = <T>(name: TableName, table: ReadonlyMap<string, T>) => Iterable<T>;
 
 function diagnose(set: RegistrySet, pick: Choice, unread = NOTHING_UNREAD): readonly Diagnostic[] {
-  const findings = new Findings();
-  const tables = new Tables(set, unread);
-  for (const { id, provider } of pick("models", set.models)) findings.check(MODEL_PROVIDER, id, [provider], tables.of("providers"));
+  const findings = new Findings(set, unread);
+  for (const { id, provider } of pick("models", set.models)) findings.check(MODEL_PROVIDER, id, [provider], findings.in("providers"));
   for (const { id, members } of pick("pools", set.pools)) {
     const models = members.map(({ model }) => model);
-    findings.check(POOL_MEMBER, id, models, tables.of("models"));
+    findings.check(POOL_MEMBER, id, models, findings.in("models"));
   }
   for (const tool of pick("tools", set.tools)) findings.checkTool(tool);
-  for (const agent of pick("agents", set.agents)) checkAgent(findings, tables, agent);
+  for (const agent of pick("agents", set.agents)) findings.checkAgent(agent);
   return findings.found;
 }
 
@@ -171,7 +163,7 @@ export function validateRegistry(set: RegistrySet): void {
 
 /** As `validateRegistry`, for a set that was made of a valid one by these changes: what cannot have broken is not looked at again. */
 export function validateEdit(next: RegistrySet, changes: Changes): void {
-  const hasRemoved = Object.values(changes).some((table) => [...table.values()].some(({ type }) => type === "remove"));
+  const hasRemoved = Object.values(changes).some((table) => [...table.values()].includes(undefined));
   if (hasRemoved) {
     validateRegistry(next);
     return;

@@ -1,11 +1,7 @@
-const isPlain = (value: object): boolean => {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return Array.isArray(value) || prototype === null || prototype === Object.prototype;
-};
+import { freezeJson } from "@awaken/contract";
 
-/** Freezes plain data to the bottom. Parsed specs are trees of known depth, so recursion is safe. */
+/** Frozen to the bottom: a spec of ours, or what was copied for us. */
 export function freezeDeep<T extends object>(value: T): T {
-  if (Object.isFrozen(value) || !isPlain(value)) return value;
-  for (const child of Object.values(value)) if (typeof child === "object" && child !== null) freezeDeep(child);
-  return Object.freeze(value);
+  freezeJson(value);
+  return value;
 }

@@ -8,17 +8,6 @@ import { freezeDeep } from "./freeze.ts";
 import { readProvider } from "./provider-entry.ts";
 import type { Entries, TableName } from "./registry-set.ts";
 
-/** What one entry of a table is called in messages. */
-export const CATEGORY: { readonly [Name in TableName]: string } = {
-  providers: "provider",
-  models: "model",
-  pools: "pool",
-  tools: "tool",
-  plugins: "plugin",
-  backends: "backend",
-  agents: "agent",
-};
-
 const isTool = (value: unknown): value is Tool =>
   typeof value === "object" && value !== null && "id" in value && "prepare" in value && typeof value.prepare === "function";
 const isPlugin = (value: unknown): value is Plugin =>

@@ -1,7 +1,7 @@
 import { checkOptions, needed, type PartRules, partRule } from "@awaken/contract";
 import type { AgentSpecInput, ModelSpecInput, PoolSpecInput } from "@awaken/contract/spec";
 import { asBuildFailure, checkModelIds } from "./conflict.ts";
-import { checkDuplicateModels, readTable, type SpecList } from "./create-registry-set.ts";
+import { createRegistrySet, type SpecList } from "./create-registry-set.ts";
 import { validateRegistry } from "./diagnostics.ts";
 import type { ProviderInput } from "./provider-entry.ts";
 import { checkSet, type RegistrySet } from "./registry-set.ts";
@@ -32,12 +32,10 @@ function keepKnown(base: RegistrySet, providers: RegistryRebuild["providers"]): 
 }
 
 function build(base: RegistrySet, update: RegistryRebuild): RegistrySet {
-  checkDuplicateModels(update.models);
-  const models = readTable("models", update.models);
-  const pools = update.pools === undefined ? base.pools : readTable("pools", update.pools);
-  checkModelIds({ models, pools }, models, update.pools === undefined ? new Map() : pools);
-  const providers = readTable("providers", keepKnown(base, update.providers));
-  return Object.freeze({ ...base, providers, models, pools, agents: readTable("agents", update.agents) });
+  const { providers, models, pools, agents } = createRegistrySet({ ...update, providers: keepKnown(base, update.providers) });
+  const next = Object.freeze({ ...base, providers, models, agents, pools: update.pools === undefined ? base.pools : pools });
+  checkModelIds(next, models, pools);
+  return next;
 }
 
 /** A valid set with other providers, models and agents; tools, plugins and backends stay. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createRegistrySet } from "./create-registry-set.ts";
-import type { RegistryDraft } from "./draft.ts";
 import { BASIC, handleOf, refusal, stub, toolOf } from "./registry.test-support.ts";
+import type { RegistryDraft } from "./registry-set.ts";
 
 const A = "a";
 const other = () => createRegistrySet({ ...BASIC, agents: { b: { model: "m" } } });

@@ -1,12 +1,12 @@
 import { AwakenError, describeType } from "@awaken/contract";
 import type { AgentSpec } from "@awaken/contract/spec";
 import type { Capabilities } from "../inference/capabilities.ts";
-import { type Changes, openDraft, type RegistryDraft } from "./draft.ts";
+import { type OpenDraft, openDraft } from "./draft.ts";
 import { editSet } from "./edit-set.ts";
 import type { ProviderInput } from "./provider-entry.ts";
 import { checkId } from "./read-entry.ts";
 import { type RegistryRebuild, rebuildAgentModelProvider } from "./rebuild.ts";
-import { checkSet, type RegistrySet } from "./registry-set.ts";
+import { checkSet, type RegistryDraft, type RegistrySet } from "./registry-set.ts";
 import { RegistrySnapshot } from "./registry-snapshot.ts";
 import {
   type ProviderRemovalImpact,
@@ -67,18 +67,17 @@ export class RegistryHandle {
   /** Publishes what the function writes into the draft, if it does not throw. It must not be async: see `updateAsync`. */
   update(edit: (draft: RegistryDraft) => void): number {
     checkEdit(edit);
-    const { registries } = this.#current;
-    const { draft, changes, close } = openDraft(registries);
+    const open = openDraft(this.#current.registries);
     try {
-      const returned: unknown = edit(draft);
+      const returned: unknown = edit(open.draft);
       if (returned instanceof Promise) {
         returned.catch(() => {});
         refuse("update takes a synchronous function, updateAsync an async one");
       }
     } finally {
-      close();
+      open.close();
     }
-    return this.#publish(registries, changes);
+    return this.#publish(open);
   }
 
   /**
@@ -88,14 +87,13 @@ export class RegistryHandle {
   updateAsync(edit: (draft: RegistryDraft) => Promise<void>): Promise<number> {
     const update = this.#updates.then(async () => {
       checkEdit(edit);
-      const { registries } = this.#current;
-      const { draft, changes, close } = openDraft(registries);
+      const open = openDraft(this.#current.registries);
       try {
-        await edit(draft);
+        await edit(open.draft);
       } finally {
-        close();
+        open.close();
       }
-      return this.#publish(registries, changes);
+      return this.#publish(open);
     });
     this.#updates = update.catch(() => {});
     return update;
@@ -145,9 +143,9 @@ export class RegistryHandle {
   }
 
   /** An agent can break by a change of its own, or of what it is made of. */
-  #publish(seen: RegistrySet, changes: Changes): number {
-    const next = editSet(seen, { set: this.#current.registries, isValid: this.#isValid }, changes);
-    const { tools, plugins, agents } = changes;
+  #publish(edited: OpenDraft): number {
+    const next = editSet({ set: this.#current.registries, isValid: this.#isValid }, edited);
+    const { tools, plugins, agents } = edited.changes;
     const isWide = tools.size > 0 || plugins.size > 0;
     this.#check(next, isWide ? next.agents.values() : [...agents.keys()].flatMap((id) => next.agents.get(id) ?? []));
     return this.#replaceValid(next);

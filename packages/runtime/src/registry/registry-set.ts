@@ -34,6 +34,9 @@ export interface EntryInputs {
 /** All registries at one moment. Never changes: an edit makes another set that shares the tables it leaves alone. */
 export type RegistrySet = { readonly [Name in TableName]: Table<Entries[Name]> };
 
+/** The registries as plain records: assign an entry to add or replace it, delete it to remove it. Entries themselves cannot be changed. */
+export type RegistryDraft = { readonly [Name in TableName]: { [id: string]: EntryInputs[Name] } };
+
 const LOCAL = "local/";
 
 /** How agents are found, here and at resolution: `source/id`, `local/id`, or a plain id, for which one that is registered wins over one that a source has. */
@@ -45,19 +48,19 @@ export function findAgent({ agents }: RegistrySet, id: string): AgentSpec | unde
   return undefined;
 }
 
-/** A set whose tables are made one after the other, agents last. */
-export const setOf = (make: <Name extends TableName>(name: Name) => Table<Entries[Name]>): RegistrySet =>
-  Object.freeze({
-    providers: make("providers"),
-    models: make("models"),
-    pools: make("pools"),
-    tools: make("tools"),
-    plugins: make("plugins"),
-    backends: make("backends"),
-    agents: make("agents"),
-  });
+/** The order in which they are made: agents last. */
+const TABLE_NAMES: readonly TableName[] = ["providers", "models", "pools", "tools", "plugins", "backends", "agents"];
 
-export const TABLE_NAMES: readonly TableName[] = ["providers", "models", "pools", "tools", "plugins", "backends", "agents"];
+/** What one entry of a table is called in messages: `model` of `models`. */
+export const categoryOf = (name: TableName): string => name.slice(0, -1);
+
+/** One of something for each table. */
+export function perTable(make: <Name extends TableName>(name: Name) => Table<Entries[Name]>): RegistrySet;
+export function perTable(make: <Name extends TableName>(name: Name) => { [id: string]: EntryInputs[Name] }): RegistryDraft;
+export function perTable<T>(make: (name: TableName) => T): { readonly [Name in TableName]: T };
+export function perTable(make: (name: TableName) => unknown) {
+  return Object.freeze(Object.fromEntries(TABLE_NAMES.map((name) => [name, make(name)])));
+}
 
 /** Throws unless it has all tables: a set that is made by hand may lack one. */
 export function checkSet(set: unknown): void {

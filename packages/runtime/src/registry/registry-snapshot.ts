@@ -1,7 +1,5 @@
-import { findAgent, type RegistrySet } from "./registry-set.ts";
+import type { RegistrySet } from "./registry-set.ts";
 import { seldom } from "./seldom-door.ts";
-
-const contentId = async (...parts: readonly string[]): Promise<string> => (await seldom.open()).contentId(...parts);
 
 /** One published set. Holding it keeps it as it is, whatever the handle publishes later. */
 export class RegistrySnapshot {
@@ -17,13 +15,11 @@ export class RegistrySnapshot {
 
   /** Changes with the agent's instructions; undefined for agents that are not here or run elsewhere. */
   async agentPromptId(id: string): Promise<string | undefined> {
-    const agent = findAgent(this.registries, id);
-    return agent?.type === "local" ? contentId(agent.id, "system", agent.instructions) : undefined;
+    return (await seldom.open()).agentPromptId(this.registries, id);
   }
 
   /** Changes with what a model is told about the tool. */
   async toolDescId(id: string): Promise<string | undefined> {
-    const descriptor = this.registries.tools.get(id)?.descriptor;
-    return descriptor && contentId(descriptor.id, descriptor.description, JSON.stringify(descriptor.parameters));
+    return (await seldom.open()).toolDescId(this.registries, id);
   }
 }

@@ -1,7 +1,6 @@
 import { AwakenError, errorMessage } from "@awaken/contract";
 import type { RemoteAgentSpecInput } from "@awaken/contract/spec";
-import type { RegistryDraft } from "./draft.ts";
-import type { RegistrySet } from "./registry-set.ts";
+import type { RegistryDraft, RegistrySet } from "./registry-set.ts";
 
 /** Where remote agents are found while the program runs. */
 export interface RemoteAgentSource {

@@ -1,5 +1,6 @@
-import { isJsonObject, type JsonValue } from "@awaken/contract";
+import { isJsonObject, type JsonValue, type Log } from "@awaken/contract";
 import { compileToolPattern, type LocalAgentSpec } from "@awaken/contract/spec";
+import type { RunPlan } from "../loop/run-plan.ts";
 
 interface Ids {
   has(id: string): boolean;
@@ -60,4 +61,10 @@ export function toolWarnings(agent: LocalAgentSpec, registered: Ids, visible: Id
     ...starsInLiterals(agent),
     ...idleRules(agent, visible, isLate),
   ];
+}
+
+/** Says so. */
+export function warnOfTools(log: Log, { agent, tools, env }: RunPlan, registered: Ids): void {
+  const isLate = (id: string) => env.sources.some(({ source }) => id.startsWith(source.prefix));
+  for (const warning of toolWarnings(agent, registered, tools, isLate)) log.warn(warning, { agentId: agent.id });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { RegistryDraft } from "./draft.ts";
 import { BASIC, handleOf, pluginOf, refusal, stub, toolOf } from "./registry.test-support.ts";
+import type { RegistryDraft } from "./registry-set.ts";
 
 /** Ids, as variables: two checkers disagree about literal keys. */
 const [A, B, M, POOL] = ["a", "b", "m", "pool"] as const;

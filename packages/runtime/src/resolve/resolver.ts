@@ -8,7 +8,6 @@ import { type ReadTools, readNow, type ToolSource } from "../plugin/tool-source.
 import { findAgent, type RegistrySet } from "../registry/registry-set.ts";
 import type { RegistrySnapshot } from "../registry/registry-snapshot.ts";
 import { seldom } from "../registry/seldom-door.ts";
-import { checkLateIds } from "./late-ids.ts";
 import { remotePlan } from "./remote-plan.ts";
 import { type ResolveParts, resolveAgent } from "./resolve-agent.ts";
 
@@ -43,12 +42,14 @@ export interface Resolver {
   agentIds(): readonly string[];
 }
 
+type CheckLate = (set: RegistrySet, plan: RunPlan) => void;
+
 /** Over the live registries of a runtime. */
 export interface LiveResolver extends Resolver {
   /** Throws what is wrong with these agents of a set, published or not: all but what was told, each after the id of its agent. */
   check(set: RegistrySet, agents: Iterable<AgentSpec>, isTold?: (error: AwakenError) => boolean): void;
-  /** From now on all sources are read: an agent that names what none of them has fails, alone. */
-  readAll(): void;
+  /** From now on all sources are read: `check` throws when an agent names what none of them has, and it fails, alone. */
+  readAll(check: CheckLate): void;
 }
 
 export interface ResolverInit extends ResolveParts {
@@ -103,11 +104,9 @@ const namesTools = ({ tools, toolPatterns, excludedTools, excludedToolPatterns, 
   toolPatterns?.some((pattern) => pattern !== "*") === true;
 
 /** Said when what finds it is there: an agent is none the worse for it. Never rejects. */
-async function warnOfTools(log: Log, { agent, tools, env }: RunPlan, registered: ReadonlyMap<string, unknown>): Promise<void> {
-  const isLate = (id: string) => env.sources.some(({ source }) => id.startsWith(source.prefix));
+async function warnOfTools(log: Log, plan: RunPlan, registered: ReadonlyMap<string, unknown>): Promise<void> {
   try {
-    const { toolWarnings } = await seldom.open();
-    for (const warning of toolWarnings(agent, registered, tools, isLate)) log.warn(warning, { agentId: agent.id });
+    (await seldom.open()).warnOfTools(log, plan, registered);
   } catch {
     // Nobody waits for it.
   }
@@ -117,7 +116,7 @@ async function warnOfTools(log: Log, { agent, tools, env }: RunPlan, registered:
 export function createResolver(init: ResolverInit): LiveResolver {
   /** Plans by set: what was compiled is gone with the set that it was compiled from. */
   const compiled = new WeakMap<RegistrySet, BoundedMap<RunPlan>>();
-  let hasAllSources = false;
+  let checkLate: CheckLate | undefined;
 
   const compile = (set: RegistrySet, agentId: string, readTools: ReadTools): RunPlan => {
     const spec = findAgent(set, agentId);
@@ -143,7 +142,7 @@ export function createResolver(init: ResolverInit): LiveResolver {
   function resolveWhole(this: LiveResolution, agentId: string): RunPlan {
     const { registries } = this.snapshot;
     const plan = resolve(registries, agentId, (source) => readOnce(this, source));
-    if (hasAllSources) checkLateIds(registries, plan);
+    checkLate?.(registries, plan);
     return plan;
   }
 
@@ -164,8 +163,8 @@ export function createResolver(init: ResolverInit): LiveResolver {
       });
       if (problems.length > 0) throw new AwakenError("resolve_failed", `agent validation failed: ${problems.join("; ")}`);
     },
-    readAll() {
-      hasAllSources = true;
+    readAll(check) {
+      checkLate = check;
     },
     agentIds: () => [...init.snapshot().registries.agents.keys()],
   };

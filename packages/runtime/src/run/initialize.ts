@@ -2,6 +2,7 @@ import type { PluginsToOpen } from "../plugin/plugins-to-open.ts";
 import type { RegistryHandle } from "../registry/registry-handle.ts";
 import type { RemoteAgentSource } from "../registry/remote-agents.ts";
 import { seldom } from "../registry/seldom-door.ts";
+import { checkLateIds } from "../resolve/late-ids.ts";
 import type { LiveResolver } from "../resolve/resolver.ts";
 import type { Work } from "../stream/bounds.ts";
 import { checkOpen } from "../stream/closed.ts";
@@ -31,5 +32,5 @@ export async function initialize(
     const { discoverAgents } = await seldom.open();
     await bounds.wait(discoverAgents(registry, remoteAgents, closing), DISCOVERING);
   }
-  resolver.readAll();
+  resolver.readAll(checkLateIds);
 }

@@ -13,7 +13,7 @@ import {
   type UserContent,
   validateSync,
 } from "@awaken/contract";
-import { messageSchema } from "@awaken/contract/store";
+import { userPartsSchema } from "@awaken/contract/store";
 import type { Ids } from "../stream/ids.ts";
 import { INVALID, refuse } from "./refuse-request.ts";
 
@@ -44,19 +44,18 @@ const withoutUndefined = (value: unknown): unknown => {
 };
 
 /** The parts of a message, each of them one that can be stored and sent: copies, what the caller does to its own from here on is its own. */
-function readParts(id: MessageId, content: readonly UserContent[], index: number): readonly UserContent[] {
-  const message = { id, role: "user", content } as const;
-  if (messageSchema.fits(message, 0)) return copyJson(content);
-  const read = validateSync(messageSchema, { ...message, content: withoutUndefined(content) });
+function readParts(content: readonly UserContent[], index: number): readonly UserContent[] {
+  if (userPartsSchema.fits({ content }, 0)) return copyJson(content);
+  const read = validateSync(userPartsSchema, { content: withoutUndefined(content) });
   if (read.type === "invalid") return refuse(`message ${index} of the input: ${read.message}`);
-  return copyJson(read.value.role === "user" ? read.value.content : content);
+  return copyJson(read.value.content);
 }
 
 function toMessage(input: MessageInput, ids: Ids, index: number): Message {
   checkOptions(INVALID, `message ${index} of the input`, input, MESSAGE);
   const id = messageId(input.id ?? ids());
   const { content, role } = input;
-  const parts: readonly UserContent[] = typeof content === "string" ? [{ type: "text", text: content }] : readParts(id, content, index);
+  const parts: readonly UserContent[] = typeof content === "string" ? [{ type: "text", text: content }] : readParts(content, index);
   if (role === "system") return { id, role, content: parts.filter((part) => part.type === "text") };
   return { id, role, content: parts };
 }

@@ -4,13 +4,13 @@ import {
   type RunId,
   type RunLifecycle,
   type RunStatus,
-  runLifecycleSchema,
   type Termination,
   terminationSchema,
   validateSync,
   type WaitingReason,
 } from "@awaken/contract";
 import { defineTrustedState } from "./key.ts";
+import { lateSchema } from "./late-schema.ts";
 
 export type RunLifecycleUpdate =
   | {
@@ -70,7 +70,7 @@ function checked(termination: Termination): Termination {
 
 /** The run's state machine. A hook ends the run by updating it to `done`. */
 export const runLifecycle = defineTrustedState("run_lifecycle", {
-  schema: runLifecycleSchema,
+  schema: lateSchema((room) => room.runLifecycleSchema),
   initial: (): RunLifecycle => ({ runId: "" as RunId, status: "created", stepCount: 0, updatedAt: 0 }),
   refuse(value, update: RunLifecycleUpdate) {
     const to = target(update, value.status);

@@ -14,7 +14,9 @@ export {
   failedMessagesSchema,
   includeOnlyToolsSchema,
   messageOutboxSchema,
+  runLifecycleSchema,
   stopStatsSchema,
+  toolCallStatesSchema,
   toolFilterSchema,
 } from "@awaken/contract";
 export { decodeValue } from "./decode-value.ts";

@@ -1,14 +1,15 @@
 import {
+  areOverCalls,
   canToolCallMove,
   freezeJson,
   isToolCallOver,
   type PersistedState,
   type ToolCallState,
   type ToolCallStates,
-  toolCallStatesSchema,
   validateSync,
 } from "@awaken/contract";
 import { defineTrustedState } from "./key.ts";
+import { lateSchema } from "./late-schema.ts";
 
 export type ToolCallStatesUpdate = { readonly type: "set"; readonly call: ToolCallState } | { readonly type: "clear" };
 
@@ -60,11 +61,16 @@ function withCall(calls: CallList, call: ToolCallState): CallList {
 
 const NO_CALLS: ToolCallStates = Object.freeze({ calls: Object.freeze([]) });
 
+const anySchema = lateSchema((room) => room.toolCallStatesSchema);
+
+/** Calls that are over are read without it: most threads have no others. */
+const schema: typeof anySchema = { ...anySchema, fits: (value, depth) => areOverCalls(value) || anySchema.fits(value, depth) };
+
 /** The state machine of each tool call of the current step. It belongs to the thread, so that a waiting call outlives its run's process. */
 export const toolCallStates = defineTrustedState("tool_call_states", {
   scope: "thread",
   merge: "commutative",
-  schema: toolCallStatesSchema,
+  schema,
   initial: () => NO_CALLS,
   refuse(value, update: ToolCallStatesUpdate) {
     if (update.type === "clear") return undefined;
@@ -80,10 +86,11 @@ export const toolCallStates = defineTrustedState("tool_call_states", {
   },
 });
 
-/** As a record has them. */
+/** As a record has them. Whoever reads others than those that are over has loaded their schema. */
 export function storedCalls(state: PersistedState | undefined): readonly ToolCallState[] {
   const value = state?.extensions[toolCallStates.name];
   if (value === undefined) return [];
-  const stored = validateSync(toolCallStatesSchema, value);
+  if (areOverCalls(value)) return value.calls;
+  const stored = validateSync(schema, value);
   return stored.type === "valid" ? stored.value.calls : [];
 }

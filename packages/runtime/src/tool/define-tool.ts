@@ -1,6 +1,7 @@
 import {
   AwakenError,
   checkOptions,
+  isJson,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -18,12 +19,13 @@ import {
 } from "@awaken/contract";
 import type { HookScene } from "../phase/hook.ts";
 import { type AnyStateKey, isKeyList } from "../state/key.ts";
-import type { Bounds, Work } from "../stream/bounds.ts";
+import type { Bounds } from "../stream/bounds.ts";
+import { type Late, withRoom } from "../stream/door.ts";
 import { allow } from "./allow.ts";
 import type { JsonOnly } from "./json-only.ts";
 import { Reply } from "./plain-reply.ts";
+import { seldom } from "./seldom-door.ts";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
-import { toolData } from "./tool-data.ts";
 import { guessToolKind, TOOL_KINDS, type ToolKind } from "./tool-kind.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -89,17 +91,13 @@ function checkInit(init: unknown): void {
   checkOptions("invalid_tool", typeof id === "string" ? `tool '${shorten(id)}'` : "defineTool", init, INIT);
 }
 
-/** The tool has done its work: an abort gives its schema the time that it gives the tool. */
-async function checkedReply<O>(id: string, output: Schema<O>, returned: O, bounds: Bounds | undefined): Promise<ToolReply> {
-  const checking = validate(output, returned);
-  const isBound = checking instanceof Promise && bounds !== undefined;
-  const work: Work = { limit: "schemaMs", onAbort: "grace", name: () => `the output schema of tool '${id}'` };
-  const checked = await (isBound ? bounds.wait(checking, work) : checking);
-  if (checked.type === "valid") return new Reply({ type: "success", data: toolData(id, checked.value) }, undefined);
-  return new Reply(
-    { type: "error", code: "internal", message: `Internal error: the tool's output does not fit: ${checked.message}` },
-    undefined,
-  );
+const succeeded = (data: JsonValue): Reply => new Reply({ type: "success", data }, undefined);
+
+/** Fails when JSON would lose some of it. */
+function replyOf(id: string, returned: unknown): Late<Reply> {
+  if (returned === undefined) return succeeded(null);
+  if (isJson(returned)) return succeeded(returned);
+  return withRoom(seldom.open(), returned, ({ toolData }, given) => succeeded(toolData(id, given)));
 }
 
 /** A call of a tool that was declared here. */
@@ -127,8 +125,8 @@ class DefinedCall<I, O> implements PreparedCall {
     const returned = await this.#tool.execute(this.#input, context);
     if (returned instanceof Reply) return returned;
     return output === undefined
-      ? new Reply({ type: "success", data: toolData(id, returned) }, undefined)
-      : checkedReply(id, output, returned, this.#bounds);
+      ? replyOf(id, returned)
+      : withRoom(seldom.open(), returned, ({ checkedReply }, given) => checkedReply(id, output, given, this.#bounds));
   }
 
   async reconcile(context: ToolContext): Promise<Reconciled> {

@@ -45,12 +45,11 @@ export interface Execution {
 }
 
 function plainReply(tool: string, reply: ToolReply): Late<ToolReply> {
-  const giver = `tool '${tool}'`;
   try {
     const { result, command } = reply;
-    const data = plainData(giver, result);
+    const data = plainData(result);
     if (data !== undefined) return { result: data, command };
-    const plain = withRoom(seldom.open(), result, ({ plainResult }, given) => ({ result: plainResult(giver, given), command }));
+    const plain = withRoom(seldom.open(), result, ({ plainResult }, given) => ({ result: plainResult(`tool '${tool}'`, given), command }));
     return plain instanceof Promise ? plain.catch(refused) : plain;
   } catch (thrown) {
     return refused(thrown);

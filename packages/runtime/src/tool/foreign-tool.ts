@@ -26,16 +26,12 @@ const toStandard = (schema: JsonSchemaObject, json: JsonObject): Schema => ({
   "~standard": { version: 1, vendor: "ai", validate: async (value) => (await seldom.open()).checkForeign(schema, json, value) },
 });
 
-interface ReadSchema {
-  readonly input: Schema;
-  readonly parameters: JsonObject | undefined;
-}
-
-function readSchema(id: string, given: unknown): ReadSchema {
+/** What checks the input, and tells the model of it where the schema cannot. */
+function readSchema(id: string, given: unknown): { readonly input: Schema; readonly parameters?: JsonObject } {
   // A schema may be given lazily.
-  const schema: unknown =
-    typeof given === "function" && !isStandard(given) && !isJsonSchemaObject(given) ? Reflect.apply(given, undefined, []) : given;
-  if (isStandard(schema)) return { input: schema, parameters: undefined };
+  const isLazy = typeof given === "function" && !isStandard(given) && !isJsonSchemaObject(given);
+  const schema: unknown = isLazy ? Reflect.apply(given, undefined, []) : given;
+  if (isStandard(schema)) return { input: schema };
   if (isJsonSchemaObject(schema) && isJsonObject(schema.jsonSchema))
     return { input: toStandard(schema, schema.jsonSchema), parameters: schema.jsonSchema };
   throw new AwakenError("invalid_tool", `tool '${id}': inputSchema must be a Standard Schema or an AI SDK schema`, {
@@ -44,22 +40,18 @@ function readSchema(id: string, given: unknown): ReadSchema {
 }
 
 /** An AI SDK tool as one of ours. Without `execute` it is the client's to run. */
-export function fromAiSdkTool(id: string, given: ForeignTool): Tool {
-  const { input, parameters } = readSchema(id, given.inputSchema);
-  const description = typeof given.description === "string" ? given.description : "";
-  const { execute, needsApproval } = given;
-  const described = parameters === undefined ? {} : { parameters };
+export function fromAiSdkTool(id: string, { inputSchema, description, execute, needsApproval }: ForeignTool): Tool {
+  const checked = readSchema(id, inputSchema);
   const tool = defineTool({
     id,
-    description,
-    input,
-    ...described,
+    description: typeof description === "string" ? description : "",
+    ...checked,
     ...(needsApproval === undefined
       ? {}
       : { approve: async (value, scene) => (await seldom.open()).approveForeign(id, needsApproval, value, scene) }),
     execute: async (value, context) => (await seldom.open()).runForeign(execute, value, context),
   });
-  return isFunction(execute) ? tool : frontendTool(tool.descriptor, (value) => validate(input, value));
+  return isFunction(execute) ? tool : frontendTool(tool.descriptor, (value) => validate(checked.input, value));
 }
 
 /** By what it has: ours have no `inputSchema`. */

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { compileEnv } from "../plugin/compile-env.ts";
 import { callOf, plugin, recordedLog, sceneOf, thrownBy } from "../plugin/engine-bench.test-support.ts";
 import { allow } from "./allow.ts";
-import { type Gate, type GateEntry, type GateInput, type PolicyInput, policyGate } from "./gate.ts";
+import type { Gate, GateEntry, GateInput, PolicyInput } from "./gate.ts";
+import { policyGate } from "./policy-gate.ts";
 import { resolveGates } from "./resolve-gates.ts";
 import { answer, ask, block, deny, suspend, type Verdict } from "./verdict.ts";
 

@@ -16,10 +16,8 @@ export interface GateInput extends HookScene {
 /** Must be pure: the same call may be gated twice in a step. */
 export type Gate = (input: GateInput) => Verdict | undefined | void | Promise<Verdict | undefined | void>;
 
-export interface GateEntry {
-  readonly plugin: string;
-  readonly gate: Gate;
-}
+/** What a plugin registered. */
+export type GateEntry = { readonly plugin: string } & ({ readonly gate: Gate } | { readonly policy: Policy });
 
 /** The flat facts that a policy decides on. */
 export interface PolicyInput {
@@ -43,20 +41,3 @@ export interface PolicyInput {
 
 /** As a verdict; `audit` looks on and lets pass. */
 export type Policy = (input: PolicyInput) => Verdict | { readonly type: "audit" } | Promise<Verdict | { readonly type: "audit" }>;
-
-/** A policy as a gate. */
-export function policyGate(policy: Policy): Gate {
-  return async ({ identity, call, toolKind }) => {
-    const verdict = await policy({
-      threadId: identity.threadId,
-      runId: identity.runId,
-      dispatchId: identity.dispatchId,
-      runMode: identity.runMode,
-      adapter: identity.adapter,
-      toolName: call.name,
-      toolKind,
-      input: call.input,
-    });
-    return verdict.type === "audit" ? undefined : verdict;
-  };
-}

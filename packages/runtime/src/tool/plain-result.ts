@@ -1,6 +1,18 @@
-import { isJsonObject, type JsonObject, type MediaContent, RESUME_MODES, type Suspension, type ToolResult } from "@awaken/contract";
+import {
+  copyJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type MediaContent,
+  RESUME_MODES,
+  type Suspension,
+  type ToolResult,
+} from "@awaken/contract";
 import { isMediaList } from "@awaken/contract/store";
-import { plainCopy, plainData } from "./plain-data.ts";
+import { plainData } from "./plain-data.ts";
+import { wholeJson } from "./tool-data.ts";
+
+const plainCopy = (giver: string, value: unknown): JsonValue => copyJson(wholeJson(giver, value));
 
 function checkTexts(giver: string, texts: { readonly [name: string]: unknown }): void {
   for (const [name, text] of Object.entries(texts)) {
@@ -36,7 +48,7 @@ export function plainSuspension(giver: string, given: Suspension): Suspension {
 
 /** Of known fields alone: what is stored with the call must be read again by anybody. */
 export function plainResult(giver: string, given: ToolResult): ToolResult {
-  const data = plainData(giver, given);
+  const data = plainData(given);
   if (data !== undefined) return data;
   const { message } = given;
   checkTexts(giver, { message });

@@ -3,6 +3,7 @@ import type { ResumedCall } from "../phase/hook.ts";
 import { Bounds, DEFAULT_LIMITS, isPromise, type Work } from "../stream/bounds.ts";
 import type { Gate, GateEntry, GateInput } from "./gate.ts";
 import { plainVerdict } from "./plain-verdict.ts";
+import { policyGate } from "./policy-gate.ts";
 import type { Intercept, Verdict } from "./verdict.ts";
 
 const RANK: Record<Intercept["type"], number> = { block: 4, deny: 3, suspend: 2, answer: 1 };
@@ -19,8 +20,9 @@ export async function resolveGates(
   bounds = boundsOf(input),
 ): Promise<Intercept | undefined> {
   let winner: { readonly verdict: Intercept; readonly plugin: string } | undefined;
-  for (const { plugin, gate } of gates) {
-    const verdict = await callGate(plugin, gate, input, bounds);
+  for (const entry of gates) {
+    const { plugin } = entry;
+    const verdict = await callGate(plugin, "gate" in entry ? entry.gate : policyGate(entry.policy), input, bounds);
     if (verdict === undefined || verdict.type === "allow" || isAnswered(input.resume, verdict)) continue;
     const difference = winner === undefined ? 1 : RANK[verdict.type] - RANK[winner.verdict.type];
     if (difference > 0) winner = { verdict, plugin };

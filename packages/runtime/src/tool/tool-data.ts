@@ -33,4 +33,5 @@ export function wholeJson(giver: string, returned: unknown): JsonValue {
   return json;
 }
 
+/** As `wholeJson`, for what a tool's code gave. */
 export const toolData = (tool: string, returned: unknown): JsonValue => wholeJson(`tool '${tool}'`, returned);
