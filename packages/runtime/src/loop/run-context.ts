@@ -35,7 +35,7 @@ import type { Plugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import type { MadeMessages } from "../prompt/made-messages.ts";
 import type { LateProfiles } from "../state/profile.ts";
-import type { StateStore } from "../state/store.ts";
+import type { RunState } from "../state/run-state.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Door, Late } from "../stream/door.ts";
@@ -115,7 +115,7 @@ export interface RunContext {
   /** After a cancel: how long a tool may take to stop by itself. */
   readonly cancelGraceMs: number;
   readonly active: ActiveAgent;
-  readonly state: StateStore;
+  readonly state: RunState;
   readonly phases: PhaseEngine;
   readonly transcript: Transcript;
   /** The one way to the store. */
@@ -232,6 +232,6 @@ export interface Seldom {
   announceTicket(ctx: RunContext, callId: ToolCallId): void;
   holdCall(ctx: RunContext, live: LiveCall): void;
   callResumed(call: EarlierCall, ending: CallEnding): AgentEvent;
-  abandonCalls(state: StateStore, open: OpenCalls): readonly ToolMessage[];
+  abandonCalls(state: RunState, open: OpenCalls): readonly ToolMessage[];
   streamSlot(store: StreamCheckpointStore, identity: RunIdentity, step: number): CheckpointSlot;
 }

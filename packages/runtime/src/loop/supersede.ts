@@ -1,6 +1,6 @@
 import type { Message, ToolCallState, ToolMessage } from "@awaken/contract";
 import type { RunLedger } from "../commit/run-ledger.ts";
-import type { StateStore } from "../state/store.ts";
+import type { RunState } from "../state/run-state.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import type { Activation, RunHandles } from "./activation.ts";
 
@@ -23,7 +23,7 @@ const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || 
 export function supersede(
   activation: Activation,
   handles: RunHandles,
-  state: StateStore,
+  state: RunState,
   ledger: RunLedger | undefined,
 ): readonly ToolMessage[] {
   const calls = state.get(toolCallStates)?.calls.filter(isOpen) ?? [];

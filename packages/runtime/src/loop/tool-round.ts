@@ -1,6 +1,7 @@
 import { errorMessage, type ToolResult } from "@awaken/contract";
 import type { LedgerClaim } from "@awaken/contract/store";
 import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
+import { schemas } from "../state/late-schema.ts";
 import { type Late, whenThere } from "../stream/door.ts";
 import { toolFailure } from "../tool/execute.ts";
 import type { ToolReply } from "../tool/tool.ts";
@@ -232,8 +233,8 @@ class Round {
 
   /** Behind a failure, results are recorded and no more. */
   #finishOne(call: AllowedCall, reply: ToolReply): Late<void> {
-    // What a call needs that waits.
-    const opening = reply.result.type === "pending" ? this.#ctx.seldom.open() : undefined;
+    // What a call needs that waits, and what state needs that a tool changes.
+    const opening = reply.result.type === "pending" ? this.#ctx.seldom.open() : reply.command && schemas.open();
     if (opening instanceof Promise) return opening.then(() => this.#finishOne(call, reply));
     if (this.#failure !== undefined) {
       this.#settled.push(call.call.id);

@@ -1,6 +1,6 @@
 import type { HookPhase, Log } from "@awaken/contract";
+import type { RunState } from "../state/run-state.ts";
 import type { Snapshot } from "../state/snapshot.ts";
-import type { StateStore } from "../state/store.ts";
 import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
 import { failedActions, pendingActions } from "./action-queue.ts";
 import { isHere } from "./called-hooks.ts";
@@ -22,7 +22,7 @@ const NOTHING = command();
 const OWN_KEYS = [pendingActions, failedActions];
 
 export interface PhaseEngineInit {
-  readonly store: StateStore;
+  readonly store: RunState;
   readonly table: PhaseTable;
   readonly seat: Seat;
   readonly log: Log;
@@ -37,7 +37,7 @@ export interface PhaseEngineInit {
  * short steps costs.
  */
 export class PhaseEngine implements LockedEngine {
-  readonly store: StateStore;
+  readonly store: RunState;
   readonly seat: Seat;
   readonly log: Log;
   readonly maxRounds: number;
