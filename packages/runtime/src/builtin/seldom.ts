@@ -6,4 +6,5 @@ export { begin } from "./compaction/begin.ts";
 export { compactionsOf } from "./compaction/compaction-task.ts";
 export { tellCutoff } from "./knowledge-cutoff/tell-cutoff.ts";
 export { addMessage } from "./loop-actions/add-message.ts";
+export { hideTools, offerOnly, setOverride } from "./loop-actions/change-step.ts";
 export { judgeTurn } from "./stop-policy/judge-turn.ts";

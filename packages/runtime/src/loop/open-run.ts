@@ -5,7 +5,6 @@ import { Tally } from "../commit/tally.ts";
 import { Transcript } from "../commit/transcript.ts";
 import { command } from "../phase/command.ts";
 import { PhaseEngine } from "../phase/engine.ts";
-import { MadeMessages } from "../prompt/made-messages.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { RunState } from "../state/run-state.ts";
 import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
@@ -122,7 +121,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     clock,
     bounds,
     ids,
-    madeMessages: new MadeMessages(ids),
+    madeMessages: undefined,
     log,
     profileStore,
     streams: handles.streams,

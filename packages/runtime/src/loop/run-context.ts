@@ -141,7 +141,7 @@ export interface RunContext {
   /** How long the code of others may keep it waiting. */
   readonly bounds: Bounds;
   readonly ids: Ids;
-  readonly madeMessages: MadeMessages;
+  madeMessages: MadeMessages | undefined;
   readonly log: Log;
   /** Reaches listeners at once; never fails and never waits. */
   tell(this: Teller, event: AgentEvent): void;

@@ -13,6 +13,7 @@ export {
   excludeToolSchema,
   failedMessagesSchema,
   includeOnlyToolsSchema,
+  inferenceOverrideStateSchema,
   messageOutboxSchema,
   stopStatsSchema,
   toolFilterSchema,

@@ -4,7 +4,7 @@ import { DEFAULT_INFERENCE_POLICY, type InferencePolicy } from "../../inference/
 import type { Command } from "../../phase/command.ts";
 import type { HookScene } from "../../phase/hook.ts";
 import { definePlugin, type LiveRun, type Plugin } from "../../plugin/define-plugin.ts";
-import { type FittingRoom, fitting } from "../../prompt/fitting-door.ts";
+import { seldom as prompts, type SeldomRoom } from "../../prompt/seldom-door.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";
 import { type Late, whenThere } from "../../stream/door.ts";
 import type { Ids } from "../../stream/ids.ts";
@@ -23,7 +23,7 @@ export interface CompactionInit {
   readonly log?: Log;
 }
 
-function isOver({ estimateInstructions, estimateMessages }: FittingRoom, threshold: number, { agent, messages }: HookScene): boolean {
+function isOver({ estimateInstructions, estimateMessages }: SeldomRoom, threshold: number, { agent, messages }: HookScene): boolean {
   return estimateInstructions(agent.instructions) + estimateMessages(messages) >= threshold;
 }
 
@@ -37,7 +37,7 @@ export function compaction(init: CompactionInit): Plugin {
   const runs = new Set<LiveRun>();
   const find = ({ identity }: HookScene) => [...runs].find((run) => run.snapshot().get(runLifecycle)?.runId === identity.runId);
   const trigger = (at: number, scene: HookScene): Late<Command | undefined> => {
-    const begun = whenThere(fitting.open(), (weighing) =>
+    const begun = whenThere(prompts.open(), (weighing) =>
       isOver(weighing, at, scene) ? whenThere(seldom.open(), ({ begin }) => begin(find(scene), policy, ids, scene)) : undefined,
     );
     if (!(begun instanceof Promise)) return begun;
