@@ -14,6 +14,7 @@ import { more } from "./runtime-more.ts";
 import { Bounds, toLimits } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
 import { uuidIds } from "./stream/ids.ts";
+import { inTime } from "./stream/in-time.ts";
 import { SilenceWatch } from "./stream/silence-watch.ts";
 
 const CANCEL_GRACE_MS = 30_000;
@@ -103,30 +104,17 @@ export function partsIn(base: RuntimeBase, placeOf: FindPlace): (scopeId: ScopeI
 
 const nameOf = ({ scopeId, runId }: ActiveRun): string => (scopeId === DEFAULT_SCOPE ? runId : `${runId} of tenant ${scopeId}`);
 
-/** A plugin that does not close is left behind. */
-async function closePlugins(plugins: PluginsToOpen, { clock, log }: RuntimeBase): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const stopTimer = clock.timer(CLOSE_MS, () => {
-    log.error("the runtime was closed, but not all of its plugins");
-    resolve();
-  });
-  void plugins.close().then(resolve);
-  await promise;
-  stopTimer();
-}
-
-/** Whatever a run of whatever tenant does not end for, the runtime is closed: what is left behind of it reaches nobody. */
-export async function closeParts(parts: RuntimeBase, plugins: PluginsToOpen): Promise<void> {
-  const { active, log, clock, cancelGraceMs, tasks } = parts;
+/**
+ * Whatever a run of whatever tenant does not end for, the runtime is closed: what is left behind of it reaches nobody. A plugin that does not
+ * close is left behind, too.
+ */
+export async function closeParts(base: RuntimeBase, plugins: PluginsToOpen): Promise<void> {
+  const { active, log, cancelGraceMs, tasks } = base;
   tasks.close();
   const runs = active.all();
   for (const run of runs) run.cancel("the runtime was closed");
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const stopTimer = clock.timer(cancelGraceMs + CLOSE_MS, resolve);
-  void Promise.all(runs.map((run) => run.released)).then(() => resolve());
-  await promise;
-  stopTimer();
-  await closePlugins(plugins, parts);
+  await inTime(base, Promise.all(runs.map((run) => run.released)), cancelGraceMs + CLOSE_MS);
+  if (!(await inTime(base, plugins.close(), CLOSE_MS))) log.error("the runtime was closed, but not all of its plugins");
   const left = active.all();
   if (left.length > 0) log.error(`the runtime was closed, but these runs did not end: ${left.map(nameOf).join(", ")}`);
 }

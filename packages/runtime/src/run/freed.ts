@@ -1,4 +1,5 @@
 import { AwakenError, type ThreadId } from "@awaken/contract";
+import { inTime } from "../stream/in-time.ts";
 import { within } from "../stream/within.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import type { TenantParts } from "./run-parts.ts";
@@ -19,11 +20,5 @@ export async function freed(parts: TenantParts, run: ActiveRun, signal: AbortSig
 }
 
 /** Whether the run that was told to stop has left its thread by then. */
-export async function isReleased({ clock }: TenantParts, run: ActiveRun, timeoutMs: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const stopTimer = clock.timer(timeoutMs, () => resolve(false));
-  void run.released.then(() => resolve(true));
-  const isFree = await promise;
-  stopTimer();
-  return isFree;
-}
+export const isReleased = (parts: TenantParts, run: ActiveRun, timeoutMs: number): Promise<boolean> =>
+  inTime(parts, run.released, timeoutMs);

@@ -69,10 +69,13 @@ export class RunState implements StateReader {
   /** Adds the keys that are not there yet. */
   register(keys: readonly AnyStateKey[]): void {
     if (keys.every((key) => this.#table.slots.has(key.name))) return;
-    const missing = new Map<string, AnyStateKey>();
-    for (const key of keys) if (!this.#table.slots.has(key.name) && !missing.has(key.name)) missing.set(key.name, key);
-    this.#setKeys([...this.#table.keys, ...missing.values()]);
-    for (const key of missing.values()) this.#adoptKept(key);
+    // Those that are there keep their slots.
+    const known = this.#table.keys.length;
+    this.#table = slotTable([...this.#table.keys, ...keys]);
+    const missing = this.#table.keys.slice(known);
+    this.#changedAt = [...this.#changedAt, ...missing.map(() => 0)];
+    this.#show(this.#revision, [...this.#values, ...missing.map(() => undefined)]);
+    for (const key of missing) this.#adoptKept(key);
   }
 
   /** Applies all updates or none, and returns the revision. Nothing to do: nothing happens. */
@@ -180,19 +183,6 @@ export class RunState implements StateReader {
     if (key.trusted) freezeJson(value);
     else this.#late().sealMade(key, what, value, before);
     return value;
-  }
-
-  #setKeys(keys: readonly AnyStateKey[]): void {
-    const { slots } = this.#table;
-    this.#table = slotTable(keys);
-    const from = keys.map((key) => slots.get(key.name));
-    const changedAt = this.#changedAt;
-    this.#changedAt = from.map((slot) => (slot === undefined ? 0 : (changedAt[slot] ?? 0)));
-    const before = this.#values;
-    this.#show(
-      this.#revision,
-      from.map((slot) => (slot === undefined ? undefined : before[slot])),
-    );
   }
 
   #keep(scope: StateScope, state: PersistedState): void {
