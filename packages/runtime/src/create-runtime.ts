@@ -1,4 +1,4 @@
-import { type AwakenError, consoleLog, scopeId } from "@awaken/contract";
+import { AwakenError, consoleLog, DEFAULT_SCOPE, type ScopeId, scopeId } from "@awaken/contract";
 import { PoolCache } from "./inference/pool/pool-cache.ts";
 import { plainNode } from "./mailbox/node.ts";
 import type { QueueWatcher } from "./mailbox/watchers.ts";
@@ -7,21 +7,21 @@ import { readRegistry } from "./registry/create-registry-set.ts";
 import { diagnoseRegistry, validationError } from "./registry/diagnostics.ts";
 import { Problems } from "./registry/problems.ts";
 import { RegistryHandle } from "./registry/registry-handle.ts";
-import { followLeft } from "./relay/late-attach.ts";
+import { NO_READERS, type Readers } from "./relay/readers.ts";
 import { createResolver, type Resolver } from "./resolve/resolver.ts";
 import { resolveModel } from "./resolve/serve-model.ts";
 import type { OpenRegistry } from "./run/initialize.ts";
 import { moreRoom } from "./run/more-door.ts";
-import type { RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
 import { type RuntimeInit, readInit } from "./runtime-init.ts";
-import { openMailbox } from "./runtime-mailbox.ts";
-import { placesInMemory } from "./runtime-memory.ts";
-import { closeParts, openParts, openRelays, type PartsInit } from "./runtime-parts.ts";
+import { LateStore } from "./runtime-late-store.ts";
+import { type FindPlace, placesInMemory } from "./runtime-memory.ts";
+import { closeParts, openBase, partsIn } from "./runtime-parts.ts";
 import { agentTools, namedTools, runtimePlugins } from "./runtime-plugins.ts";
 import { type ScopedRuntime, verbsOf } from "./runtime-verbs.ts";
-import { systemClock } from "./stream/clock.ts";
+import { type Clock, systemClock } from "./stream/clock.ts";
 import { checkOpen } from "./stream/closed.ts";
+import { Door, whenThere } from "./stream/door.ts";
 import { uuidIds } from "./stream/ids.ts";
 
 export type { RuntimeInit } from "./runtime-init.ts";
@@ -99,7 +99,14 @@ export const createRuntime = (given: RuntimeInit): Runtime => openRuntime(given,
 /** The same for those who always give a store: without the places in memory, which bundlers leave out. */
 export const createRuntimeOnStore = (given: RuntimeInit): Runtime => openRuntime(given, undefined);
 
-function openRuntime(given: RuntimeInit, inMemory: PartsInit["inMemory"]): Runtime {
+type InMemory = (clock: Clock) => FindPlace;
+
+function withoutStore(inMemory: InMemory | undefined): InMemory {
+  if (inMemory === undefined) throw new AwakenError("internal", "this runtime is made for a store");
+  return inMemory;
+}
+
+function openRuntime(given: RuntimeInit, inMemory: InMemory | undefined): Runtime {
   const problems = new Problems();
   const init = readInit(given, problems);
   const closing = new AbortController();
@@ -107,31 +114,30 @@ function openRuntime(given: RuntimeInit, inMemory: PartsInit["inMemory"]): Runti
   const { registry } = opened;
   const { resolver = opened.resolver, remoteAgents = [] } = init;
   const { node = plainNode(uuidIds()) } = init;
-  const mailbox = openMailbox(init, node, () => parts);
-  const parts: RunParts = openParts(init, {
-    ...{ resolver, closing: closing.signal, node, mailbox, inMemory },
-    followIn: (scopeId) => (left, until) => followLeft(relays, scopeId, left, until),
-  });
-  const relays = openRelays(init, parts);
-  mailbox?.start();
+  const base = openBase(init, resolver, node, closing.signal);
+  const store = init.store && new LateStore(base, init.store);
+  const tenantOf = store === undefined ? partsIn(base, withoutStore(inMemory)(base.clock)) : store.tenantOf;
+  const readers = new Door<Readers>(() => (store === undefined ? NO_READERS : whenThere(store.open(), ({ relays }) => relays)));
+  const verbsIn = (id: ScopeId) => verbsOf(tenantOf(id), readers, store);
+  store?.start();
   let closed: Promise<void> | undefined;
   const close = ({ handOver = false, graceMs = 0 }: CloseOptions = {}) => {
     closing.abort();
-    closed ??= (mailbox?.close(handOver, graceMs) ?? Promise.resolve()).then(() => closeParts(parts, opened.plugins));
+    closed ??= (store?.close(handOver, graceMs) ?? Promise.resolve()).then(() => closeParts(base, opened.plugins));
     return closed;
   };
   return {
-    ...verbsOf(parts, relays, mailbox),
+    ...verbsIn(DEFAULT_SCOPE),
     recover: async () => {
       checkOpen(closing.signal);
-      await (await mailbox?.open())?.recover();
+      await (await store?.open())?.mailbox?.recover();
     },
-    watch: (watcher) => mailbox?.watch(watcher) ?? (() => {}),
+    watch: (watcher) => store?.watch(watcher) ?? (() => {}),
     registry,
     resolver,
     store: init.store,
-    initialize: async () => (await moreRoom.open()).initialize(parts, opened, remoteAgents),
-    scoped: (id) => verbsOf(parts.scoped(scopeId(id)), relays, mailbox),
+    initialize: async () => (await moreRoom.open()).initialize(base, opened, remoteAgents),
+    scoped: (id) => verbsIn(scopeId(id)),
     close,
     [Symbol.asyncDispose]: () => close(),
   };

@@ -58,7 +58,7 @@ export const more: More = {
   checkRoot: async (...asked) => (await moreRoom.open()).checkRoot(...asked),
   tasks: (init, scene) => new LateTasks(init, scene, openTasks),
   tellOwner: async (...ended) => (await moreRoom.open()).tellOwner(...ended),
-  stopWaiting: async (...named) => (await moreRoom.open()).stopWaiting(...named),
+  stopWaiting: async (parts, id) => (await moreRoom.open()).stopWaiting(await parts.all(), id),
   freed: async (...stopped) => (await moreRoom.open()).freed(...stopped),
   isReleased: async (...stopped) => (await moreRoom.open()).isReleased(...stopped),
   left: async (ended, ...run) => {
@@ -85,7 +85,7 @@ export const more: More = {
       parts.log.warn(`what the runs below used could not be read: ${errorMessage(thrown)}`, { runId: ended.runId });
       return ended;
     }
-    return room.withFamily(parts, ended);
+    return room.withFamily(await parts.all(), ended);
   },
-  followedElsewhere: async (...left) => (await moreRoom.open()).followedElsewhere(...left),
+  followedElsewhere: async (parts, ...left) => (await moreRoom.open()).followedElsewhere(await parts.all(), ...left),
 };

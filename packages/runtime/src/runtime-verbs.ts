@@ -7,22 +7,22 @@ import type { SendOptions, Sent } from "./mailbox/send.ts";
 import type { Started, StartRequest } from "./mailbox/submit.ts";
 import type { AttachedEvents, AttachOptions } from "./relay/attached-event.ts";
 import { attach } from "./relay/late-attach.ts";
-import type { Relays } from "./relay/relays.ts";
+import type { Readers } from "./relay/readers.ts";
 import { cancel, cancelAndWait, send, type WaitOptions } from "./run/control.ts";
 import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 import { toMessages } from "./run/message-input.ts";
 import { moreRoom } from "./run/more-door.ts";
-import { submit, type ThroughQueue } from "./run/on-busy.ts";
+import { type BusyStart, submit } from "./run/on-busy.ts";
 import type { Finding } from "./run/reconcile.ts";
 import type { RewindOptions, Rewound } from "./run/rewind.ts";
-import type { RunParts } from "./run/run-parts.ts";
+import type { TenantParts } from "./run/run-parts.ts";
 import type { RunRequest } from "./run/run-request.ts";
 import type { RunResult } from "./run/run-result.ts";
 import { openStream, type RunStream } from "./run/run-stream.ts";
 import { type Begin, startRequest } from "./run/start-request.ts";
-import type { RuntimeMailbox } from "./runtime-mailbox.ts";
+import type { LateStore } from "./runtime-late-store.ts";
 import { checkOpen } from "./stream/closed.ts";
-import { type Late, whenThere, withRoom } from "./stream/door.ts";
+import { type Door, type Late, whenThere, withRoom } from "./stream/door.ts";
 
 /**
  * The verbs over the threads, runs, tickets and profiles of one tenant. Ids of two tenants may be the same and never meet. It is cheap,
@@ -103,7 +103,7 @@ export interface ScopedRuntime {
 const SEND_OPTIONS: PartRules<SendOptions> = { mode: RULES.oneOf("queue", "steer", "interrupt") };
 
 /** For a run that is at work here, and nobody else. */
-function sendLive(parts: RunParts, id: string, input: RunRequest["input"]): Sent {
+function sendLive(parts: TenantParts, id: string, input: RunRequest["input"]): Sent {
   const messages = toMessages(input, parts.ids);
   const isSent = send(parts, id, messages);
   return { status: isSent ? "steered" : "refused", messageIds: messages.map((message) => message.id) };
@@ -131,26 +131,36 @@ function deadLettersOf(queue: Queue): DeadLetterVerbs {
   };
 }
 
+function needsQueue(verb: string): never {
+  throw new AwakenError("capability_mismatch", `${verb} needs a store with a queue: give the runtime one, such as sqliteStore`, {
+    details: { verb },
+  });
+}
+
 /** The verbs of one tenant, each refused when the runtime is closed. */
-export function verbsOf(parts: RunParts, relays: Relays, mailbox: RuntimeMailbox | undefined): ScopedRuntime {
+export function verbsOf(parts: TenantParts, readers: Door<Readers>, store: LateStore | undefined): ScopedRuntime {
   const { scopeId } = parts;
-  const open = (): RunParts => {
+  const open = (): TenantParts => {
     checkOpen(parts.closing);
     return parts;
   };
-  /** What reads runs that are on record. */
+  /** What reads runs that are on record, and where they are. */
   const recorded = () => {
     open();
-    return moreRoom.open();
+    return whenThere(parts.all(), (all) =>
+      whenThere(moreRoom.open(), (room) => {
+        open();
+        return { room, all };
+      }),
+    );
   };
   const queue: Queue = (verb) => {
     open();
-    if (mailbox !== undefined) return whenThere(mailbox.open(), (room) => room.verbs(scopeId));
-    throw new AwakenError("capability_mismatch", `${verb} needs a store with a queue: give the runtime one, such as sqliteStore`, {
-      details: { verb },
-    });
+    return whenThere(store?.open(), (opened) => opened?.mailbox?.verbs(scopeId) ?? needsQueue(verb));
   };
-  const throughQueue: ThroughQueue | undefined = mailbox && (async (start) => whenThere(queue("onBusy"), (room) => room.submit(start)));
+  /** Where other processes can get at the threads. */
+  const elsewhere = store?.hasQueue === true ? queue : undefined;
+  const throughQueue = elsewhere && (async (start: BusyStart) => whenThere(elsewhere("onBusy"), (room) => room.submit(start)));
   const beginAs =
     (request: Pick<RunRequest, "onBusy">): Begin =>
     (order, told) =>
@@ -160,23 +170,23 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: RuntimeMailbox
     run: async (request) => startRequest(parts, request, beginAs(request)).result,
     start: async (request) => withRoom(queue("start"), request, (room, given) => room.start(given)),
     stream: (request) => openStream(parts, request, beginAs(request)),
-    decide: async (ticket, decision) => withRoom(recorded(), [{ ticket, decision }], (room, given) => room.decide(open(), given)),
-    decideAll: async (decisions) => withRoom(recorded(), decisions, (room, given) => room.decide(open(), given)),
-    reconcile: async (...finding) => withRoom(recorded(), finding, (room, given) => room.reconcile(open(), ...given)),
-    rewind: async (...options) => withRoom(recorded(), options, (room, given) => room.rewind(open(), ...given)),
-    wait: async (id, options) => withRoom(recorded(), options, (room, given) => room.wait(open(), id, given)),
+    decide: async (ticket, decision) => withRoom(recorded(), [{ ticket, decision }], ({ room, all }, given) => room.decide(all, given)),
+    decideAll: async (decisions) => withRoom(recorded(), decisions, ({ room, all }, given) => room.decide(all, given)),
+    reconcile: async (...finding) => withRoom(recorded(), finding, ({ room, all }, given) => room.reconcile(all, ...given)),
+    rewind: async (...options) => withRoom(recorded(), options, ({ room, all }, given) => room.rewind(all, ...given)),
+    wait: async (id, options) => withRoom(recorded(), options, ({ room, all }, given) => room.wait(all, id, given)),
     resume: async (id) => {
-      const { resume, wait } = await recorded();
-      return resume(open(), id).catch((thrown: unknown) => {
+      const { room, all } = await recorded();
+      return room.resume(all, id).catch((thrown: unknown) => {
         // A worker of this process was faster: the run goes on, as it was asked to.
-        if (typeof id === "string" && mailbox?.opened?.isTakenUp(scopeId, id) === true) return wait(parts, id);
+        if (typeof id === "string" && store?.opened?.mailbox?.isTakenUp(scopeId, id) === true) return room.wait(all, id);
         throw thrown;
       });
     },
-    cancel: async (id) => (await cancel(open(), id)) || (mailbox !== undefined && (await queue("cancel")).cancel(id)),
+    cancel: async (id) => (await cancel(open(), id)) || (elsewhere !== undefined && (await elsewhere("cancel")).cancel(id)),
     cancelAndWait: async (id, options) =>
-      cancelAndWait(open(), id, options, mailbox && (async (named, ms) => (await queue("cancelAndWait")).end(named, ms))),
-    attach: (id, options) => attach(relays, scopeId, id, options),
+      cancelAndWait(open(), id, options, elsewhere && (async (named, ms) => (await elsewhere("cancelAndWait")).end(named, ms))),
+    attach: (id, options) => attach(readers, scopeId, id, options),
     send: async (id, input, options) => {
       if (options !== undefined) checkOptions("invalid_activation", "send", options, SEND_OPTIONS);
       const mode = options?.mode;

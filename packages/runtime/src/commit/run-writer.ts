@@ -3,7 +3,7 @@ import type { LedgerClaim, LedgerOutcome } from "@awaken/contract/store";
 import type { Batch } from "../state/batch.ts";
 import { pastTickets } from "../state/past-tickets.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
-import type { StateStore } from "../state/store.ts";
+import type { RunState } from "../state/run-state.ts";
 import type { Late } from "../stream/door.ts";
 import type { TakenIn } from "./compose.ts";
 import type { Landed, Landing } from "./land.ts";
@@ -16,7 +16,7 @@ import type { Transcript } from "./transcript.ts";
 export interface RunWriterInit {
   readonly landing: Landing;
   readonly identity: RunIdentity;
-  readonly state: StateStore;
+  readonly state: RunState;
   readonly transcript: Transcript;
   readonly tally: Tally;
   readonly ledger: RunLedger | undefined;

@@ -1,10 +1,10 @@
 import type { RunIdentity, ToolCallState } from "@awaken/contract";
-import type { StateStore } from "../state/store.ts";
+import type { RunState } from "../state/run-state.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 
 /** A run, as far as its tickets are concerned. */
 export interface TicketSource {
-  readonly state: StateStore;
+  readonly state: RunState;
   readonly identity: RunIdentity;
 }
 

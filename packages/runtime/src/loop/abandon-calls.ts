@@ -3,7 +3,7 @@ import type { RunLedger } from "../commit/run-ledger.ts";
 import { command } from "../phase/command.ts";
 import { closedTicket } from "../state/closed-ticket.ts";
 import { pastTickets } from "../state/past-tickets.ts";
-import type { StateStore } from "../state/store.ts";
+import type { RunState } from "../state/run-state.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { lateResult, retraction, SUPERSEDED } from "./closing-messages.ts";
@@ -14,7 +14,7 @@ import type { OpenCalls } from "./run-context.ts";
 import { isOutcomeLost } from "./unknown-call.ts";
 
 /** What `supersede` comes to when calls wait. */
-export function abandonCalls(state: StateStore, open: OpenCalls): readonly ToolMessage[] {
+export function abandonCalls(state: RunState, open: OpenCalls): readonly ToolMessage[] {
   const { calls, closing, ledger, isContinuation, identity, steps, ids, now } = open;
   const change = command().update(toolCallStates, { type: "clear" });
   if (isContinuation && closing !== undefined) {

@@ -5,9 +5,8 @@ import { Tally } from "../commit/tally.ts";
 import { Transcript } from "../commit/transcript.ts";
 import { command } from "../phase/command.ts";
 import { PhaseEngine } from "../phase/engine.ts";
-import { MadeMessages } from "../prompt/made-messages.ts";
 import { activeAgent } from "../state/active-agent.ts";
-import { StateStore } from "../state/store.ts";
+import { RunState } from "../state/run-state.ts";
 import type { Incoming } from "./accepted-input.ts";
 import type { Activation, RunHandles } from "./activation.ts";
 import { openChildren } from "./child-calls.ts";
@@ -19,9 +18,9 @@ import { StepProgress } from "./step-progress.ts";
 import { isSuperseding, supersede } from "./supersede.ts";
 
 /** A fresh store: thread keys come back always, run keys only when the same run goes on. */
-function openState(activation: Activation, log: Log): StateStore {
+function openState(activation: Activation, log: Log): RunState {
   const { plan, history, reading, seed } = activation;
-  const state = new StateStore(log, plan.slots);
+  const state = new RunState(log, plan.slots);
   if (history.run?.state !== undefined) state.restore(history.run.state, "skip", reading);
   if (history.threadState !== undefined) state.restoreThread(history.threadState, "skip", reading);
   // Whoever asks for an agent by name takes the thread back from the one that it was handed to.
@@ -121,7 +120,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     clock,
     bounds,
     ids,
-    madeMessages: new MadeMessages(ids),
+    madeMessages: undefined,
     log,
     profileStore,
     streams: handles.streams,

@@ -36,7 +36,7 @@ import type { Plugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import type { MadeMessages } from "../prompt/made-messages.ts";
 import type { LateProfiles } from "../state/profile.ts";
-import type { StateStore } from "../state/store.ts";
+import type { RunState } from "../state/run-state.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Door, Late } from "../stream/door.ts";
@@ -116,7 +116,7 @@ export interface RunContext {
   /** After a cancel: how long a tool may take to stop by itself. */
   readonly cancelGraceMs: number;
   readonly active: ActiveAgent;
-  readonly state: StateStore;
+  readonly state: RunState;
   readonly phases: PhaseEngine;
   readonly transcript: Transcript;
   /** The one way to the store. */
@@ -142,7 +142,7 @@ export interface RunContext {
   /** How long the code of others may keep it waiting. */
   readonly bounds: Bounds;
   readonly ids: Ids;
-  readonly madeMessages: MadeMessages;
+  madeMessages: MadeMessages | undefined;
   readonly log: Log;
   /** Reaches listeners at once; never fails and never waits. */
   tell(this: Teller, event: AgentEvent): void;
@@ -266,6 +266,6 @@ export interface Seldom {
   suspendedState(ctx: RunContext, live: LiveCall, suspension: Ticketed): ToolCallState;
   announceTicket(ctx: RunContext, callId: ToolCallId): void;
   callResumed(call: EarlierCall, ending: CallEnding): AgentEvent;
-  abandonCalls(state: StateStore, open: OpenCalls): readonly ToolMessage[];
+  abandonCalls(state: RunState, open: OpenCalls): readonly ToolMessage[];
   streamSlot(ctx: RunContext, store: StreamCheckpointStore): CheckpointSlot;
 }

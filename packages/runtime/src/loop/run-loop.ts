@@ -11,7 +11,7 @@ import {
 import type { Elsewhere } from "../commit/store-failed.ts";
 import { command } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
-import type { Prompt } from "../prompt/assemble.ts";
+import type { Prompt } from "../prompt/request.ts";
 import { pendingWork } from "../state/pending-work.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";

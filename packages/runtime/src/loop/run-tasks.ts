@@ -1,6 +1,6 @@
 import type { AgentEvent, JsonObject, Message, RunId, RunIdentity, TaskEvent } from "@awaken/contract";
 import type { InboxItem } from "../plugin/inbox.ts";
-import type { StateStore } from "../state/store.ts";
+import type { RunState } from "../state/run-state.ts";
 import type { Late } from "../stream/door.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { SendMessage } from "../tool/messages.ts";
@@ -19,7 +19,7 @@ export interface TaskCaller {
 export interface TaskScene {
   readonly identity: RunIdentity;
   readonly principal: JsonObject | undefined;
-  readonly state: StateStore;
+  readonly state: RunState;
   readonly inbox: Queue<InboxItem>;
   readonly signal: AbortSignal;
   tell(event: AgentEvent): void;

@@ -1,10 +1,10 @@
 import type { InferenceRequest } from "@awaken/contract";
-import { fitting } from "../prompt/fitting-door.ts";
+import { seldom } from "../prompt/seldom-door.ts";
 import type { RunContext } from "./run-context.ts";
 
 /** A request that was refused as too long is sent once more without its oldest messages, and those of the run behind it are as short. */
 export async function shrink(ctx: RunContext, refused: InferenceRequest): Promise<InferenceRequest | undefined> {
-  const { shrinkRequest, fitMessages } = await fitting.open();
+  const { shrinkRequest, fitMessages } = await seldom.open();
   const { plan } = ctx.active;
   const shrunk = shrinkRequest(refused, plan.model);
   if (shrunk === undefined) return undefined;

@@ -2,7 +2,8 @@ import { type AgentEvent, type AssistantContent, freezeJson, type InferenceReque
 import type { Collector } from "../inference/collector.ts";
 import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
 import { seldom as inferenceSeldom } from "../inference/seldom-door.ts";
-import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble.ts";
+import { assemblePrompt } from "../prompt/assemble.ts";
+import { applyTransforms, type Prompt } from "../prompt/request.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import { childController, onAbort } from "../stream/abort.ts";
 import { type Late, whenThere } from "../stream/door.ts";
@@ -37,8 +38,15 @@ export function prepareStep(ctx: RunContext, messageId: MessageId): Late<Prompt 
 
 /** Filters and overrides are of one step. */
 function preparePrompt(ctx: RunContext, messageId: MessageId): Late<Prompt> {
-  const prompt = makePrompt(ctx, messageId);
-  return prompt.cleanup === undefined ? prompt : ctx.phases.submit(prompt.cleanup).then(() => prompt);
+  const made = makePrompt(ctx, messageId);
+  return made instanceof Promise ? made.then((prompt) => cleanUp(ctx, prompt)) : cleanUp(ctx, made);
+}
+
+function cleanUp(ctx: RunContext, made: Prompt): Late<Prompt> {
+  const { plan, requestLimit } = ctx.active;
+  const { request, cleanup } = made;
+  const prompt = requestLimit?.plan === plan ? { ...made, request: { ...request, messages: requestLimit.fit(request.messages) } } : made;
+  return cleanup === undefined ? prompt : ctx.phases.submit(cleanup).then(() => prompt);
 }
 
 /** What comes of the answer: its tool calls, and whether the run goes on. */
@@ -74,10 +82,10 @@ export async function endStep(ctx: RunContext, messageId: MessageId, { offeredTo
   return outcome;
 }
 
-function makePrompt(ctx: RunContext, messageId: MessageId): Prompt {
-  const { plan, descriptors, toolIds, requestLimit } = ctx.active;
+function makePrompt(ctx: RunContext, messageId: MessageId): Late<Prompt> {
+  const { plan, descriptors, toolIds } = ctx.active;
   const { threadId, runId } = ctx.identity;
-  const prompt = assemblePrompt({
+  return assemblePrompt({
     agent: plan.agent,
     model: plan.model.upstream,
     tools: descriptors,
@@ -91,10 +99,8 @@ function makePrompt(ctx: RunContext, messageId: MessageId): Prompt {
     maxOutputTokens: plan.model.maxOutputTokens,
     routing: { threadId, runId, inferenceId: messageId },
     responseFormat: ctx.options.output === undefined ? undefined : { schema: ctx.options.output },
-    made: ctx.madeMessages,
+    run: ctx,
   });
-  if (requestLimit?.plan !== plan) return prompt;
-  return { ...prompt, request: { ...prompt.request, messages: requestLimit.fit(prompt.request.messages) } };
 }
 
 /** The inference of a step: what it needs of the run it asks the run for. */

@@ -1,6 +1,6 @@
 import type { Message, ToolMessage } from "@awaken/contract";
 import type { RunLedger } from "../commit/run-ledger.ts";
-import type { StateStore } from "../state/store.ts";
+import type { RunState } from "../state/run-state.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import type { Activation, RunHandles } from "./activation.ts";
 import { isOpenCall } from "./open-calls.ts";
@@ -21,7 +21,7 @@ export const isSuperseding = ({ seededDecisions, input, isContinuation }: Activa
 export function supersede(
   activation: Activation,
   handles: RunHandles,
-  state: StateStore,
+  state: RunState,
   ledger: RunLedger | undefined,
 ): readonly ToolMessage[] {
   const calls = state.get(toolCallStates)?.calls.filter(isOpenCall) ?? [];

@@ -1,5 +1,6 @@
 import type { ToolResult } from "@awaken/contract";
 import type { LedgerClaim } from "@awaken/contract/store";
+import { schemas } from "../state/late-schema.ts";
 import { type Late, whenThere } from "../stream/door.ts";
 import type { ToolReply } from "../tool/tool.ts";
 import { gateCall } from "./gate-call.ts";
@@ -156,6 +157,9 @@ class Round implements OpenRound {
   }
 
   #finishOne(call: AllowedCall, reply: ToolReply): Late<void> {
+    // What state needs that a tool changes.
+    const opening = reply.command && schemas.open();
+    if (opening instanceof Promise) return opening.then(() => this.#finishOne(call, reply));
     const isOdd = reply.result.type === "pending" || this.running.isLasting || this.failure !== undefined;
     return isOdd ? this.#finishOdd(call, reply) : this.finish(call, reply);
   }

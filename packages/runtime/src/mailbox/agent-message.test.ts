@@ -3,8 +3,8 @@ import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
-import { openMailbox } from "../runtime-mailbox.ts";
-import { openParts } from "../runtime-parts.ts";
+import { openBase } from "../runtime-parts.ts";
+import { openStore } from "../runtime-with-store.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
@@ -32,11 +32,8 @@ async function open(store: QueueStore, workers: boolean, turns = HEARD) {
   };
   const runtime = createRuntime(init);
   const node = plainNode("other");
-  const mailbox = openMailbox({ ...init, workers: false }, node, () => parts) ?? expect.fail();
-  const { resolver } = runtime;
-  const followIn = () => () => expect.fail("nobody listens");
-  const parts = openParts(init, { resolver, closing: new AbortController().signal, node, mailbox, followIn });
-  const tenant = (await mailbox.open()).tenant(DEFAULT_SCOPE);
+  const base = openBase({ ...init, workers: false }, runtime.resolver, node, new AbortController().signal);
+  const tenant = (openStore(base, store).mailbox ?? expect.fail()).tenant(DEFAULT_SCOPE);
   return { runtime, tenant };
 }
 

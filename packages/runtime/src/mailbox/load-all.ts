@@ -6,7 +6,7 @@ import { pools } from "../inference/pool/pool-cache.ts";
 import { seldom as inferenceSeldom } from "../inference/seldom-door.ts";
 import { whole } from "../phase/whole-door.ts";
 import { opening } from "../plugin/plugins-to-open.ts";
-import { fitting } from "../prompt/fitting-door.ts";
+import { seldom as promptSeldom } from "../prompt/seldom-door.ts";
 import { seldom as registrySeldom } from "../registry/seldom-door.ts";
 import { following } from "../relay/relay-door.ts";
 import { moreRoom } from "../run/more-door.ts";
@@ -20,7 +20,7 @@ import { seldom as toolSeldom } from "../tool/seldom-door.ts";
 /** Every door but the one that this stands behind; first what a run needs when something failed. */
 const DOORS: readonly Door<unknown>[] = [
   ...[inferenceSeldom, limits, seldom, commitSeldom, whole, moreRoom, following, pools, toolSeldom],
-  ...[builtinSeldom, threads, toolWork, fitting, registrySeldom, profiles, schemas, opening],
+  ...[builtinSeldom, threads, toolWork, promptSeldom, registrySeldom, profiles, schemas, opening],
 ];
 
 /**

@@ -1,8 +1,8 @@
 import type { HookPhase, Log } from "@awaken/contract";
 import type { Update } from "../state/batch.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
+import type { RunState } from "../state/run-state.ts";
 import type { Snapshot } from "../state/snapshot.ts";
-import type { StateStore } from "../state/store.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import { type Late, whenThere } from "../stream/door.ts";
 import { failedActions, pendingActions } from "./action-queue.ts";
@@ -24,16 +24,16 @@ const isPlain = ({ actions, effects }: Command): boolean => actions.length === 0
 
 const isOfRun = ({ key }: Update): boolean => key.name === runLifecycle.name;
 
-const isDone = (store: StateStore): boolean => store.get(runLifecycle)?.status === "done";
+const isDone = (store: RunState): boolean => store.get(runLifecycle)?.status === "done";
 
 /** What a finished run had scheduled must not happen in the next one. What its closing phases schedule still does. */
-function dropPending(store: StateStore): void {
+function dropPending(store: RunState): void {
   const pending = store.get(pendingActions) ?? [];
   if (pending.length > 0) store.commit(command().update(pendingActions, () => []));
 }
 
 export interface PhaseEngineInit {
-  readonly store: StateStore;
+  readonly store: RunState;
   readonly table: PhaseTable;
   readonly seat: Seat;
   readonly log: Log;
@@ -48,7 +48,7 @@ export interface PhaseEngineInit {
  * short steps costs.
  */
 export class PhaseEngine implements LockedEngine {
-  readonly store: StateStore;
+  readonly store: RunState;
   readonly seat: Seat;
   readonly log: Log;
   readonly maxRounds: number;

@@ -1,5 +1,5 @@
 import { AwakenError, type HookPhase } from "@awaken/contract";
-import type { StateStore } from "../state/store.ts";
+import type { RunState } from "../state/run-state.ts";
 import { awaitHooks, type Patience, workOf } from "./await-hooks.ts";
 import { type CalledHooks, isHere } from "./called-hooks.ts";
 import type { Command } from "./command.ts";
@@ -24,7 +24,7 @@ interface Gathering<P extends HookPhase> {
  * fails the phase, but `first` is submitted even then: it already happened.
  */
 export async function gather<P extends HookPhase>(
-  store: StateStore,
+  store: RunState,
   called: CalledHooks<P>,
   first: Command,
   submit: Submit,
@@ -47,7 +47,7 @@ export async function gather<P extends HookPhase>(
 
 /** One hook alone, again and again until nobody commits its keys while it runs. */
 export async function rerun<P extends HookPhase>(
-  store: StateStore,
+  store: RunState,
   entry: HookEntry<P>,
   inputOf: InputOf<P>,
   submit: Submit,

@@ -1,8 +1,8 @@
 import { AwakenError, errorMessage, type HookPhase } from "@awaken/contract";
 import { commonBase, type Update } from "../state/batch.ts";
 import { conflictingKey } from "../state/merge.ts";
+import type { RunState } from "../state/run-state.ts";
 import type { Snapshot } from "../state/snapshot.ts";
-import type { StateStore } from "../state/store.ts";
 import { isPromise } from "../stream/bounds.ts";
 import { type CalledHooks, type Given, isHere } from "./called-hooks.ts";
 import { Command, extendCommand, joinCommands } from "./command.ts";
@@ -42,7 +42,7 @@ export function call<P extends HookPhase>(entry: HookEntry<P>, input: HookInput<
 }
 
 /** Calls all hooks on one snapshot. */
-export function callHooks<P extends HookPhase>(store: StateStore, entries: readonly HookEntry<P>[], inputOf: InputOf<P>): CalledHooks<P> {
+export function callHooks<P extends HookPhase>(store: RunState, entries: readonly HookEntry<P>[], inputOf: InputOf<P>): CalledHooks<P> {
   const snapshot = store.snapshot();
   const input = inputOf(snapshot);
   const given: Given[] = [];
@@ -50,16 +50,16 @@ export function callHooks<P extends HookPhase>(store: StateStore, entries: reado
   return { entries, given, revision: snapshot.revision, phase: input.phase };
 }
 
-const isExclusive = (store: StateStore, { key }: Update): boolean => store.mergeRule(key.name) === "exclusive";
+const isExclusive = (store: RunState, { key }: Update): boolean => store.mergeRule(key.name) === "exclusive";
 
 /** Somebody committed one of its exclusive keys after the hook had read them. */
-export function isStale(store: StateStore, given: Command, revision: number): boolean {
+export function isStale(store: RunState, given: Command, revision: number): boolean {
   if (given.baseRevision !== revision || store.revision === revision) return false;
   return given.updates.some((update) => isExclusive(store, update) && store.isChangedSince(update.key.name, revision));
 }
 
 /** Both update an exclusive key. */
-const isClashing = (store: StateStore, left: Command, right: Command): boolean =>
+const isClashing = (store: RunState, left: Command, right: Command): boolean =>
   conflictingKey(left, right, (key) => store.mergeRule(key)) !== undefined;
 
 /** `first`, then what hooks gave. Checked key by key, the revision of the whole store that they saw means nothing any more. */
@@ -75,7 +75,7 @@ interface Gathered<P extends HookPhase> {
 }
 
 export function partition<P extends HookPhase>(
-  store: StateStore,
+  store: RunState,
   entries: readonly HookEntry<P>[],
   given: readonly (Command | undefined)[],
   first: Command,
@@ -95,7 +95,7 @@ export function partition<P extends HookPhase>(
 }
 
 /** All at once, if no hook had to wait, none has to run again and nothing remains to be done. Otherwise undefined, and nothing happened. */
-export function gatherNow<P extends HookPhase>(store: StateStore, called: CalledHooks<P>, first: Command): Command | undefined {
+export function gatherNow<P extends HookPhase>(store: RunState, called: CalledHooks<P>, first: Command): Command | undefined {
   const { entries, given, revision } = called;
   if (!given.every(isHere)) return undefined;
   const { whole, deferred } = partition(store, entries, given, first, revision);

@@ -1,6 +1,6 @@
 import type { HookPhase, Log } from "@awaken/contract";
+import type { RunState } from "../state/run-state.ts";
 import type { Snapshot } from "../state/snapshot.ts";
-import type { StateStore } from "../state/store.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { CalledHooks } from "./called-hooks.ts";
 import type { Command } from "./command.ts";
@@ -21,7 +21,7 @@ export type WholePhase<P extends HookPhase> = [
 
 /** The engine, as `whole-phase.ts` knows it: what has the lock runs alone. */
 export interface LockedEngine {
-  readonly store: StateStore;
+  readonly store: RunState;
   readonly table: PhaseTable;
   readonly seat: Seat;
   readonly log: Log;

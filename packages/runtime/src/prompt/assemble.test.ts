@@ -11,16 +11,17 @@ import {
 import { type LocalAgentSpec, type LocalAgentSpecInput, parseAgentSpec } from "@awaken/contract/spec";
 import { describe, expect, test } from "vitest";
 import { type Command, command } from "../phase/command.ts";
-import { schemas } from "../state/late-schema.ts";
 import { StateStore } from "../state/store.ts";
 import { countingIds } from "../testing/fake-clock.ts";
-import { applyTransforms, assemblePrompt, type PromptInput } from "./assemble.ts";
+import { assemblePrompt } from "./assemble.ts";
+import { exclude, includeOnly, override, put as putting } from "./changes.ts";
 import { contextMessages } from "./context-messages.ts";
 import { inferenceOverrides } from "./inference-overrides.ts";
-import { MadeMessages } from "./made-messages.ts";
+import { applyTransforms, type PromptedRun, type PromptInput } from "./request.ts";
+import { seldom } from "./seldom-door.ts";
 import { toolFilter } from "./tool-filter.ts";
 
-await schemas.open();
+await seldom.open();
 
 function local(input: LocalAgentSpecInput = {}): LocalAgentSpec {
   const spec = parseAgentSpec("a", input);
@@ -41,7 +42,7 @@ const user = (text: string): Message => ({ id: messageId(text), role: "user", co
 const system = (text: string): Message => ({ ...user(text), role: "system", content: [{ type: "text", text }] });
 const MESSAGES = [user("hello")];
 
-const MADE = new MadeMessages(countingIds("context"));
+const RUN: PromptedRun = { ids: countingIds("context"), madeMessages: undefined };
 
 function assemble(store: StateStore, given: Partial<PromptInput> = {}) {
   const prompt = assemblePrompt({
@@ -57,18 +58,19 @@ function assemble(store: StateStore, given: Partial<PromptInput> = {}) {
     maxOutputTokens: undefined,
     routing: { threadId: threadId("t") },
     responseFormat: undefined,
-    made: MADE,
+    run: RUN,
     ...given,
   });
+  if (prompt instanceof Promise) throw new TypeError("all is loaded");
   if (prompt.cleanup !== undefined) store.commit(prompt.cleanup);
   return prompt;
 }
 
-const setStep = (override: InferenceOverride) => command().update(inferenceOverrides, { type: "merge", override });
+const setStep = (given: InferenceOverride) => command().update(inferenceOverrides, override(given));
 
 function put(key: string, target: ContextMessage["target"], more: Partial<ContextMessage> = {}): Command {
   const rest = { cooldownSteps: 0, persistent: false, consumeAfterEmit: false, priority: 0 };
-  return command().update(contextMessages, { type: "put", message: { key, role: "system", content: key, target, ...rest, ...more } });
+  return command().update(contextMessages, putting({ key, role: "system", content: key, target, ...rest, ...more }));
 }
 
 const texts = (messages: readonly Message[]) => messages.map(messageText);
@@ -131,8 +133,8 @@ describe("assemblePrompt", () => {
   test("core-execution 41: include-only [a,b] and exclude b offer only a, for one step", () => {
     const store = openStore(
       command()
-        .update(toolFilter, { type: "include-only", tools: ["a", "b"] })
-        .update(toolFilter, { type: "exclude", tools: ["b"] }),
+        .update(toolFilter, includeOnly(["a", "b"]))
+        .update(toolFilter, exclude(["b"])),
     );
     const { request, offeredTools } = assemble(store);
     expect(request.tools.map((tool) => tool.id)).toEqual(["a"]);
@@ -141,7 +143,7 @@ describe("assemblePrompt", () => {
   });
 
   test("several include-only lists add up", () => {
-    const only = (tools: readonly string[]) => command().update(toolFilter, { type: "include-only", tools });
+    const only = (tools: readonly string[]) => command().update(toolFilter, includeOnly(tools));
     const store = openStore(only(["a"]));
     store.commit(only(["c"]));
     expect(assemble(store).offeredTools).toEqual(["a", "c"]);
@@ -194,7 +196,7 @@ describe("assemblePrompt", () => {
 
   test("transforms run in order on what was placed, with the tools that are offered", () => {
     const store = openStore(put("note", "suffix-system"));
-    store.commit(command().update(toolFilter, { type: "exclude", tools: ["a"] }));
+    store.commit(command().update(toolFilter, exclude(["a"])));
     const seen: string[][] = [];
     const transforms = [
       (messages: readonly Message[], tools: PromptInput["tools"]) => {

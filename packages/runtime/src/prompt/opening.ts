@@ -1,5 +1,4 @@
 import { type Message, messageId, perObject, type UserMessage } from "@awaken/contract";
-import { countLeadingSystem } from "./context-messages.ts";
 
 export const OPENING = "[The conversation goes on here; what came before it is not shown.]";
 
@@ -12,6 +11,13 @@ const openingOf = perObject(
     content: [{ type: "text", text: OPENING }],
   }),
 );
+
+/** How many system messages the list begins with. */
+export function countLeadingSystem(messages: readonly Message[]): number {
+  let count = 0;
+  while (messages[count]?.role === "system") count++;
+  return count;
+}
 
 /**
  * Behind the leading system messages the user speaks first: vendors refuse a conversation that was cut in front of an answer, or that the

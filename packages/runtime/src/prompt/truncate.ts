@@ -1,6 +1,6 @@
 import { type Message, messageToolCalls, type UserMessage } from "@awaken/contract";
-import { countLeadingSystem } from "./context-messages.ts";
 import { estimateMessage, estimateMessages } from "./estimate.ts";
+import { countLeadingSystem } from "./opening.ts";
 import { repairCalls } from "./repair.ts";
 import { shortenQuestion } from "./shorten-question.ts";
 

@@ -1,4 +1,4 @@
-import type { ScopeId, ThreadId } from "@awaken/contract";
+import { AwakenError, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { Late } from "../stream/door.ts";
 import type { Relay } from "./relay.ts";
 
@@ -12,3 +12,16 @@ export interface Readers {
   /** Calls back when the runtime is closed, until it is told not to. */
   readonly onClosing: (ring: () => void) => () => void;
 }
+
+export const nothingKept = (): AwakenError =>
+  new AwakenError("capability_mismatch", "there is nothing to attach to: the runtime has no store, or one that keeps no events");
+
+/** Where nothing is kept that somebody could follow. */
+export const NO_READERS: Readers = {
+  enter: () => {
+    throw nothingKept();
+  },
+  exit: () => {},
+  expect: () => undefined,
+  onClosing: () => () => {},
+};

@@ -1,10 +1,10 @@
-import { AwakenError, type ScopeId, type ThreadId } from "@awaken/contract";
+import type { ScopeId, ThreadId } from "@awaken/contract";
 import type { ActiveRuns } from "../run/active-runs.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import { Door, type Late, whenThere } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
-import type { Readers } from "./readers.ts";
+import { nothingKept, type Readers } from "./readers.ts";
 import type { Relay } from "./relay.ts";
 import { following } from "./relay-door.ts";
 import type { RelayStore } from "./relay-store.ts";
@@ -44,6 +44,8 @@ export class Relays implements Readers {
 
   constructor(init: RelaysInit) {
     this.#init = init;
+    // Runs that began before this was loaded.
+    for (const { scopeId } of init.active.all()) this.#enter(scopeId);
     init.active.tell({
       began: (run) => this.#enter(run.scopeId)?.relay.room?.began(run.threadId),
       ended: (run) => this.exit(run.scopeId),
@@ -53,7 +55,7 @@ export class Relays implements Readers {
   enter(scopeId: ScopeId): Late<Relay> {
     const post = this.#enter(scopeId);
     if (post !== undefined) return post.relay.open();
-    throw new AwakenError("capability_mismatch", "there is nothing to attach to: the runtime has no store, or one that keeps no events");
+    throw nothingKept();
   }
 
   expect(scopeId: ScopeId, threadId: ThreadId): (() => void) | undefined {

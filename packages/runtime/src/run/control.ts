@@ -1,6 +1,6 @@
 import { AwakenError, checkOptions, describeType, type Message, type PartRules, RULES } from "@awaken/contract";
 import type { ActiveRun } from "./active-runs.ts";
-import type { RunParts } from "./run-parts.ts";
+import type { TenantParts } from "./run-parts.ts";
 
 const CANCEL_WAIT_MS = 5_000;
 
@@ -18,7 +18,7 @@ function checkControlId(id: unknown): void {
 }
 
 /** Tells a run to stop: an active one in the synchronous part of the call; one that waits is taken up only to be ended. */
-export async function stop(parts: RunParts, id: string): Promise<ActiveRun | undefined> {
+export async function stop(parts: TenantParts, id: string): Promise<ActiveRun | undefined> {
   checkControlId(id);
   const found = parts.active.find(id);
   if (found.type === "found") {
@@ -31,7 +31,7 @@ export async function stop(parts: RunParts, id: string): Promise<ActiveRun | und
 }
 
 /** True when a run was found and told to stop. An id that names two runs stops none. */
-export async function cancel(parts: RunParts, id: string): Promise<boolean> {
+export async function cancel(parts: TenantParts, id: string): Promise<boolean> {
   return (await stop(parts, id)) !== undefined;
 }
 
@@ -40,7 +40,7 @@ export type EndElsewhere = (id: string, timeoutMs: number) => Promise<boolean>;
 
 /** Cancels and waits until the thread is free. False when there is no run, or it did not stop in time. */
 export async function cancelAndWait(
-  parts: RunParts,
+  parts: TenantParts,
   id: string,
   options: WaitOptions = {},
   elsewhere?: EndElsewhere | undefined,
@@ -53,7 +53,7 @@ export async function cancelAndWait(
 }
 
 /** Puts messages into a run that is active. False when there is none, or it is over. */
-export function send(parts: RunParts, id: string, messages: readonly Message[]): boolean {
+export function send(parts: TenantParts, id: string, messages: readonly Message[]): boolean {
   checkControlId(id);
   const found = parts.active.find(id);
   if (found.type !== "found" || messages.length === 0) return false;

@@ -1,7 +1,8 @@
 import { AwakenError, type ThreadId } from "@awaken/contract";
+import { inTime } from "../stream/in-time.ts";
 import { within } from "../stream/within.ts";
 import type { ActiveRun } from "./active-runs.ts";
-import type { RunParts } from "./run-parts.ts";
+import type { TenantParts } from "./run-parts.ts";
 
 /** How long whoever is at work has for his last words. */
 export const RELEASE_MS = 5_000;
@@ -12,18 +13,12 @@ export const didNotStop = (threadId: ThreadId): AwakenError =>
   });
 
 /** When the run that was told to stop has left its thread. Rejects when it does not in time, or nobody waits for that any more. */
-export async function freed(parts: RunParts, run: ActiveRun, signal: AbortSignal | undefined): Promise<void> {
+export async function freed(parts: TenantParts, run: ActiveRun, signal: AbortSignal | undefined): Promise<void> {
   await within(parts, run.released, RELEASE_MS, signal ?? parts.closing);
   if (signal?.aborted) throw new AwakenError("cancelled", "nobody waits for the thread any more");
   if (parts.active.onThread(run.threadId) === run) throw didNotStop(run.threadId);
 }
 
 /** Whether the run that was told to stop has left its thread by then. */
-export async function isReleased({ clock }: RunParts, run: ActiveRun, timeoutMs: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const stopTimer = clock.timer(timeoutMs, () => resolve(false));
-  void run.released.then(() => resolve(true));
-  const isFree = await promise;
-  stopTimer();
-  return isFree;
-}
+export const isReleased = (parts: TenantParts, run: ActiveRun, timeoutMs: number): Promise<boolean> =>
+  inTime(parts, run.released, timeoutMs);

@@ -21,7 +21,7 @@ const DISCOVERING: Work = { limit: "initializeMs", onAbort: "leave", name: () =>
 
 /** Until everything is open, nothing is said to be missing. */
 export async function initialize(
-  { bounds, closing }: RunParts,
+  { bounds, closing }: Pick<RunParts, "bounds" | "closing">,
   { registry, resolver, plugins }: OpenRegistry,
   remoteAgents: readonly RemoteAgentSource[],
 ): Promise<void> {

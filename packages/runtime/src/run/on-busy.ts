@@ -2,7 +2,7 @@ import { AwakenError, type RunId, runId, type ThreadId } from "@awaken/contract"
 import type { LoopOutcome } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import { checkOpen } from "../stream/closed.ts";
-import type { RunParts } from "./run-parts.ts";
+import type { TenantParts } from "./run-parts.ts";
 import type { OnBusy } from "./run-request.ts";
 import type { BegunRun, Told } from "./start-request.ts";
 import { startRun } from "./start-run.ts";
@@ -25,7 +25,7 @@ export interface BusyStart {
 export type ThroughQueue = (start: BusyStart) => Promise<LoopOutcome>;
 
 /** Starts a run here, at once or when the thread is free, as whoever asks wants it. Throws, or rejects, when it cannot begin. */
-export function submit(parts: RunParts, order: RunOrder, onBusy: OnBusy, told: Told, throughQueue: ThroughQueue | undefined): BegunRun {
+export function submit(parts: TenantParts, order: RunOrder, onBusy: OnBusy, told: Told, throughQueue: ThroughQueue | undefined): BegunRun {
   if (onBusy === "refuse") return startRun(parts, order, told);
   checkOpen(parts.closing);
   if (onBusy === "queue" && throughQueue === undefined) {
@@ -39,7 +39,7 @@ export function submit(parts: RunParts, order: RunOrder, onBusy: OnBusy, told: T
 }
 
 /** The run turns out to be one that exists: the handle says which. */
-export function begin(parts: RunParts, { order, handle, told }: BusyStart): Promise<LoopOutcome> {
+export function begin(parts: TenantParts, { order, handle, told }: BusyStart): Promise<LoopOutcome> {
   const { run, result } = startRun(parts, order, (event) => {
     handle.runId = run.runId;
     told?.push(event);
@@ -51,7 +51,7 @@ export function begin(parts: RunParts, { order, handle, told }: BusyStart): Prom
 }
 
 /** Ends what is at work, where no other process can come between. */
-async function instead(parts: RunParts, start: BusyStart): Promise<LoopOutcome> {
+async function instead(parts: TenantParts, start: BusyStart): Promise<LoopOutcome> {
   const { threadId, signal } = start.order;
   const here = parts.active.onThread(threadId);
   if (here !== undefined) {

@@ -13,7 +13,7 @@ import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { createRuntime } from "../create-runtime.ts";
-import { fitting } from "../prompt/fitting-door.ts";
+import { seldom } from "../prompt/seldom-door.ts";
 import { defineTool } from "../tool/define-tool.ts";
 
 const say = (delta: string): StreamPart[] => [
@@ -148,7 +148,7 @@ describe("a request that is too long for the model", () => {
     const vendor = new SmallVendor(CHARS);
     const { ask, warnings } = open(vendor);
     await ask("one");
-    vi.spyOn(fitting, "open").mockImplementation(() => Promise.reject(new Error("no such file")));
+    vi.spyOn(seldom, "open").mockImplementation(() => Promise.reject(new Error("no such file")));
     vendor.chars = 10;
     expect(await ask("last")).toMatchObject({ termination: { type: "error", code: "inference_context_overflow" } });
     expect(warnings.at(-1)).toContain("cannot be made shorter: no such file");

@@ -14,6 +14,7 @@ import type { Resolution, Resolver } from "../resolve/resolver.ts";
 import type { LateProfiles } from "../state/profile.ts";
 import type { Bounds, Limits } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
+import type { Late } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Hearer } from "../stream/listeners.ts";
 import type { SilenceWatch } from "../stream/silence-watch.ts";
@@ -54,19 +55,19 @@ export interface More {
   /** Where nothing rides in commits, the thread that a task belongs to is told of its end when that is on record. */
   tellOwner(parts: RunParts, identity: RunIdentity): Promise<void>;
   /** Takes a run up that waits under this run id or thread id, to end it. */
-  stopWaiting(parts: RunParts, id: string): Promise<ActiveRun | undefined>;
+  stopWaiting(parts: TenantParts, id: string): Promise<ActiveRun | undefined>;
   /** When the run that was told to stop has left its thread. Rejects when it does not in time, or nobody waits for that any more. */
-  freed(parts: RunParts, run: ActiveRun, signal: AbortSignal | undefined): Promise<void>;
+  freed(parts: TenantParts, run: ActiveRun, signal: AbortSignal | undefined): Promise<void>;
   /** Whether the run that was told to stop has left its thread by then. */
-  isReleased(parts: RunParts, run: ActiveRun, timeoutMs: number): Promise<boolean>;
+  isReleased(parts: TenantParts, run: ActiveRun, timeoutMs: number): Promise<boolean>;
   /** What whoever waits for a run is told of one that left, or could not write its last commit and is tried again. */
   left(ended: LoopOutcome, ctx: RunContext, holding: Holding | undefined): Promise<LeftRun>;
   /** What came too late for a run to read it is for whoever goes on with the thread. Never rejects. */
   keepUnread(parts: RunParts, run: ActiveRun, ctx: RunContext): Promise<void>;
   /** What a run has used, with all that it started. */
-  withFamily(parts: RunParts, result: LoopResult): Promise<LoopResult>;
+  withFamily(parts: TenantParts, result: LoopResult): Promise<LoopResult>;
   /** What becomes of a run that went on elsewhere. */
-  followedElsewhere(parts: RunParts, left: LeftRun, awaited?: Awaited): Promise<LoopResult>;
+  followedElsewhere(parts: TenantParts, left: LeftRun, awaited?: Awaited): Promise<LoopResult>;
 }
 
 /** Who waits for a run. */
@@ -88,33 +89,41 @@ export interface FollowUntil {
 /** What happens in a run that left, behind what was told of it, wherever that is. */
 export type FollowLeft = (left: LeftRun, until: FollowUntil) => AsyncIterable<AgentEvent>;
 
-/** What every run of one tenant shares. Registries, clock, ids, limits and the end are those of the runtime. */
-export interface RunParts {
+/** What of a tenant is there at once, also before its store is opened: enough to take a thread. Registries, clock, ids and limits are those of the runtime. */
+export interface TenantParts {
   readonly scopeId: ScopeId;
   readonly resolver: Resolver;
+  readonly active: ActiveRuns;
+  /** What is loaded when it is first needed. */
+  readonly more: More;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly cancelGraceMs: number;
+  readonly limits: Limits;
+  /** Aborted when the runtime is closed: nothing starts and nobody waits any more. */
+  readonly closing: AbortSignal;
+  /** With the records. */
+  all(): Late<RunParts>;
+}
+
+/** What every run of one tenant shares. */
+export interface RunParts extends TenantParts {
   readonly records: RunRecords;
   readonly profiles: LateProfiles;
   readonly streams: StreamCheckpointStore | undefined;
   /** Wakes whoever waits for a run of another process. */
   readonly live: LiveStore | undefined;
-  readonly active: ActiveRuns;
   readonly outputs: LiveOutputs;
   /** Work in the background of its threads. */
   readonly tasks: TenantTasks;
   /** How messages of agents travel to other threads. */
   readonly messages: MessagePort;
-  /** What is loaded when it is first needed. */
-  readonly more: More;
   readonly follow: FollowLeft;
   /** Undefined where no other process can get at the threads. */
   readonly holds?: Holds | undefined;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-  readonly cancelGraceMs: number;
   /** How many runs may stand above a run. */
   readonly maxDelegationDepth: number;
-  readonly limits: Limits;
   /** Looks for silence of all streams. */
   readonly silence: SilenceWatch;
   /** How long whatever the runtime, or the run that these parts are bound to, waits for may take. */
@@ -123,6 +132,4 @@ export interface RunParts {
   boundTo(bounds: Bounds): RunParts;
   /** The parts of another tenant: nobody keeps them, so they cost nothing that must be released. */
   scoped(scopeId: ScopeId): RunParts;
-  /** Aborted when the runtime is closed: nothing starts and nobody waits any more. */
-  readonly closing: AbortSignal;
 }

@@ -1,6 +1,6 @@
 import type { AgentEvent, RunId, ThreadId } from "@awaken/contract";
 import { EventStream } from "../stream/event-stream.ts";
-import type { RunParts } from "./run-parts.ts";
+import type { TenantParts } from "./run-parts.ts";
 import type { RunRequest } from "./run-request.ts";
 import type { RunResult } from "./run-result.ts";
 import { type Begin, type StartedRequest, startRequest } from "./start-request.ts";
@@ -45,7 +45,7 @@ export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
   }
 }
 
-export function openStream<O>(parts: RunParts, request: RunRequest<O>, begin: Begin): RunStream<O> {
+export function openStream<O>(parts: TenantParts, request: RunRequest<O>, begin: Begin): RunStream<O> {
   const events = new EventStream<AgentEvent, RunResult<O>>();
   const started = startRequest(parts, request, begin, events);
   started.result.then(

@@ -18,7 +18,7 @@ import {
 import { isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import type { Hearer } from "../stream/listeners.ts";
-import type { RunParts } from "./run-parts.ts";
+import type { TenantParts } from "./run-parts.ts";
 import { type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
 
@@ -41,7 +41,7 @@ export interface StartedRequest<O> {
 }
 
 /** Never throws: whatever is wrong with the request is the result's rejection. */
-export function startRequest<O>(parts: RunParts, request: RunRequest<O>, begin: Begin, told?: Told): StartedRequest<O> {
+export function startRequest<O>(parts: TenantParts, request: RunRequest<O>, begin: Begin, told?: Told): StartedRequest<O> {
   let order: RunOrder | undefined;
   try {
     order = readRequest(request, parts.ids, parts.clock);
@@ -81,20 +81,20 @@ class TypedOutput<O> {
   }
 
   /** A run that left before its end has its answer from wherever it went on: it is checked once more, here. */
-  resultOf(parts: RunParts, result: Promise<LoopOutcome>, signal: AbortSignal | undefined, told: Told): Promise<RunResult<O>> {
+  resultOf(parts: TenantParts, result: Promise<LoopOutcome>, signal: AbortSignal | undefined, told: Told): Promise<RunResult<O>> {
     return result.then((outcome) => {
       if (isLeft(outcome)) return this.#resultElsewhere(parts, outcome, signal, told);
       return outcome.hasStarted ? this.#resultOfFamily(parts, outcome) : toRunResult(outcome, (recorded) => this.read(recorded));
     });
   }
 
-  async #resultElsewhere(parts: RunParts, left: LeftRun, signal: AbortSignal | undefined, told: Told): Promise<RunResult<O>> {
+  async #resultElsewhere(parts: TenantParts, left: LeftRun, signal: AbortSignal | undefined, told: Told): Promise<RunResult<O>> {
     const ended = await parts.more.followedElsewhere(parts, left, { signal, told });
     if (this.#schema !== undefined && ended.output !== undefined) await this.#check(this.#schema, ended.output);
     return this.#resultOfFamily(parts, ended);
   }
 
-  async #resultOfFamily(parts: RunParts, ended: LoopResult): Promise<RunResult<O>> {
+  async #resultOfFamily(parts: TenantParts, ended: LoopResult): Promise<RunResult<O>> {
     return toRunResult(await parts.more.withFamily(parts, ended), (recorded) => this.read(recorded));
   }
 

@@ -16,7 +16,7 @@ import type { Late } from "../stream/door.ts";
 import type { Ear, Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { defaultAgent } from "./default-agent.ts";
-import type { OpenedTasks, RunInit, RunParts, StartRun } from "./run-parts.ts";
+import type { OpenedTasks, RunInit, RunParts, StartRun, TenantParts } from "./run-parts.ts";
 import { seldom } from "./seldom-door.ts";
 
 /** A run that was accepted: its slot is taken, and it is under way. */
@@ -27,7 +27,7 @@ export interface StartedRun {
 
 /** Takes the thread, in the synchronous part of the call, and starts. Throws when the thread is taken. */
 export function startRun(
-  parts: RunParts,
+  parts: TenantParts,
   order: RunOrder,
   listen?: Listen<AgentEvent> | Ear<AgentEvent>,
   onBegun?: () => void,
@@ -55,7 +55,8 @@ const OPENING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a 
 
 /** One run at work in this process: what the parts around the loop know of it, in one object. */
 class Execution implements RunInit, AgentPlans, RunHost {
-  readonly ofRuntime: RunParts;
+  readonly #tenant: TenantParts;
+  #all: RunParts | undefined;
   readonly run: ActiveRun;
   readonly #claimed: RunId;
   tasks: OpenedTasks | undefined;
@@ -68,14 +69,20 @@ class Execution implements RunInit, AgentPlans, RunHost {
   #held: Holding | undefined;
   #off: (() => void) | undefined;
 
-  constructor(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined) {
-    this.ofRuntime = ofRuntime;
+  constructor(tenant: TenantParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined) {
+    this.#tenant = tenant;
     this.run = run;
     this.#claimed = run.runId;
-    this.#bounds = new Bounds(run.controller, ofRuntime);
+    this.#bounds = new Bounds(run.controller, tenant);
     this.#isTask = isTask(order);
     this.#order = order;
     this.#onBegun = onBegun;
+  }
+
+  /** There as soon as the thread is held. */
+  get ofRuntime(): RunParts {
+    if (this.#all === undefined) throw new AwakenError("internal", "the run has not begun");
+    return this.#all;
   }
 
   /** Made for whoever asks: most runs ask once, before they begin, and would keep them for nothing (0.2 KiB). */
@@ -84,7 +91,7 @@ class Execution implements RunInit, AgentPlans, RunHost {
   }
 
   get resolution(): Resolution {
-    this.#resolution ??= this.ofRuntime.resolver.open();
+    this.#resolution ??= this.#tenant.resolver.open();
     return this.#resolution;
   }
 
@@ -115,7 +122,7 @@ class Execution implements RunInit, AgentPlans, RunHost {
       const { signal } = this.#asked;
       if (signal !== undefined) this.#off = cancelWith(this.run, signal);
       // In the synchronous part of the call: what is registered from now on is not for this run.
-      this.#resolution = this.ofRuntime.resolver.open();
+      this.#resolution = this.#tenant.resolver.open();
       for (let tries = 1; ; tries++) {
         // Whoever starts a run has it in his hands before anything happens in it.
         this.#held = await this.#hold();
@@ -181,11 +188,17 @@ class Execution implements RunInit, AgentPlans, RunHost {
   #release(): void {
     this.#off?.();
     this.#bounds.letGo();
-    this.ofRuntime.active.release(this.run);
+    this.#tenant.active.release(this.run);
   }
 
   #hold(): Late<Holding | undefined> {
-    const { holds } = this.ofRuntime;
+    const all = this.#tenant.all();
+    return all instanceof Promise ? all.then((opened) => this.#holdIn(opened)) : this.#holdIn(all);
+  }
+
+  #holdIn(all: RunParts): Late<Holding | undefined> {
+    this.#all = all;
+    const { holds } = all;
     const { holding, isAwaited } = this.#asked;
     return holds === undefined ? holding : holds.open(this.run, holding, isAwaited === true);
   }

@@ -1,10 +1,7 @@
-import { AwakenError, type ErrorCode, isJson, type Schema, validate } from "@awaken/contract";
+import { AwakenError, type ErrorCode, isJson, validate } from "@awaken/contract";
 import { sameJson } from "@awaken/contract/store";
 import type { AnyStateKey } from "./key.ts";
-
-/** Schemas of ours say quickly whether a value is as they would give it. */
-export const isFit = (schema: Schema, value: unknown): boolean =>
-  "fits" in schema && typeof schema.fits === "function" && Reflect.apply(schema.fits, schema, [value, 0]) === true;
+import { isFit } from "./stored-value.ts";
 
 function refuse(key: AnyStateKey, code: ErrorCode, message: string): never {
   throw new AwakenError(code, `state key '${key.name}': ${message}`, { details: { key: key.name, message } });

@@ -1,5 +1,6 @@
 import type { JsonValue, PersistedState, StateScope } from "@awaken/contract";
 import type { SlotTable } from "./snapshot.ts";
+import { versionOf } from "./stored-value.ts";
 
 interface KeptValue {
   readonly scope: StateScope;
@@ -42,6 +43,3 @@ export class KeptKeys {
     return { ...state, extensions, ...(Object.keys(versions).length === 0 ? {} : { versions }) };
   }
 }
-
-export const versionOf = ({ versions }: PersistedState, name: string): number =>
-  versions !== undefined && Object.hasOwn(versions, name) ? (versions[name] ?? 1) : 1;

@@ -8,12 +8,11 @@ import {
   type StateScope,
   toJson,
 } from "@awaken/contract";
-import { isFit } from "./check-value.ts";
 import type { Reading } from "./decode-value.ts";
-import { versionOf } from "./kept.ts";
 import type { AnyStateKey } from "./key.ts";
 import { schemas } from "./late-schema.ts";
 import type { SlotTable } from "./snapshot.ts";
+import { isOfToday, versionOf } from "./stored-value.ts";
 
 /** What to do with a stored key that nobody registered. */
 export type UnknownKeys = "error" | "skip";
@@ -54,10 +53,6 @@ export function encodeState(
   const state = { schemaVersion: STATE_SCHEMA_VERSION, revision, extensions: extensions ?? NO_EXTENSIONS } as const;
   return versions === undefined ? state : { ...state, versions };
 }
-
-/** Whether a stored value is what its key has today: then it is taken itself. Nothing else is read before what reads it is loaded. */
-export const isOfToday = (key: AnyStateKey, stored: JsonValue, version: number): boolean =>
-  version === key.version && isFit(key.schema, stored);
 
 /** As its key has it today. Undefined when it is dropped. */
 export function decoded(key: AnyStateKey, stored: JsonValue, version: number, log: Log, reading?: Reading): unknown {

@@ -1,6 +1,5 @@
 import type { PersistedState } from "@awaken/contract";
-import { versionOf } from "./kept.ts";
-import { isOfToday } from "./persist.ts";
+import { isOfToday, versionOf } from "./stored-value.ts";
 import { toolCallStates } from "./tool-call-states.ts";
 
 /** Whether the state of a thread says nothing but how the calls of its last step ended: all else is read by what is loaded for it. */

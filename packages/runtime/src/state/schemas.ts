@@ -1,6 +1,6 @@
 /*
- * The schemas of values that most runs have none of, and what becomes of stored values that are not as their key has them today. Loaded in one piece, behind the
- * door of `late-schema.ts`.
+ * The schemas of values that most runs have none of, what becomes of stored values that are not as their key has them today, and the care that
+ * values of others need. Loaded in one piece, behind the door of `late-schema.ts`.
  */
 export {
   backgroundTasksSchema,
@@ -13,10 +13,14 @@ export {
   excludeToolSchema,
   failedMessagesSchema,
   includeOnlyToolsSchema,
+  inferenceOverrideStateSchema,
   messageOutboxSchema,
   runLifecycleSchema,
   stopStatsSchema,
   toolCallStatesSchema,
   toolFilterSchema,
 } from "@awaken/contract";
+export { checkValue } from "./check-value.ts";
 export { decodeValue } from "./decode-value.ts";
+export { KeptKeys } from "./kept.ts";
+export { sealMade } from "./seal.ts";

@@ -1,4 +1,5 @@
 import { AwakenError } from "@awaken/contract";
+import type { AnyStateKey } from "./key.ts";
 
 /** Deeper values overflow the stack of `JSON.stringify` somewhere down the line. */
 const MAX_DEPTH = 512;
@@ -106,4 +107,12 @@ export function seal(key: string, value: unknown, before: unknown, mustBeJson: b
   throw new AwakenError("key_encode", `state key '${key}'${path === "" ? "" : ` at '${path}'`}: ${problem.what} is not plain JSON`, {
     details: { key, path },
   });
+}
+
+/** A value that a key made out of the one before: there, frozen, and plain JSON if the key is persistent. Its schema is asked later. */
+export function sealMade(key: AnyStateKey, what: string, value: unknown, before: unknown): void {
+  if (value === undefined) {
+    throw new AwakenError("reducer_failed", `state key '${key.name}': ${what} returned undefined`, { details: { key: key.name } });
+  }
+  seal(key.name, value, before, key.persistent);
 }

@@ -1,12 +1,8 @@
-import { AwakenError, errorMessage, type Log, type MergeRule, type PersistedState } from "@awaken/contract";
+import { errorMessage, type Log } from "@awaken/contract";
 import type { Batch } from "./batch.ts";
-import { checkValue } from "./check-value.ts";
-import type { Reading } from "./decode-value.ts";
-import { KeptKeys } from "./kept.ts";
-import type { AnyStateKey, StateKey } from "./key.ts";
-import { decoded, decodeState, type ExportScope, encodeState, type UnknownKeys } from "./persist.ts";
-import { applied, initialValue, refusal } from "./reduce.ts";
-import { type SlotTable, Snapshot, type StateReader, slotTable } from "./snapshot.ts";
+import { RunState } from "./run-state.ts";
+import * as late from "./schemas.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 export interface CommitNotice {
   readonly previousRevision: number;
@@ -17,48 +13,15 @@ export interface CommitNotice {
 
 export type CommitListener = (notice: CommitNotice) => void;
 
-const EMPTY: SlotTable = { keys: [], slots: new Map() };
+/** State that stands alone: nothing has to be loaded for it, and commits can be listened to. */
+export class StateStore extends RunState {
+  readonly #ownLog: Log;
+  readonly #listeners = new Set<CommitListener>();
+  #notices: CommitNotice[] = [];
 
-/**
- * All state of one run: synchronous, changed only by `commit`, read only through snapshots. Values live in numbered slots,
- * so a commit copies one array of references, whatever the values weigh.
- */
-export class StateStore implements StateReader {
-  #table: SlotTable = EMPTY;
-  #revision = 0;
-  /** Made for whoever looks at this revision: few are looked at. */
-  #snapshot: Snapshot | undefined;
-  #values: readonly unknown[] = [];
-  #changedAt: number[] = [];
-  // Few runs need these, so they are made when they are needed.
-  #kept: KeptKeys | undefined;
-  #listeners: Set<CommitListener> | undefined;
-  #notices: CommitNotice[] | undefined;
-  readonly #log: Log;
-
-  /** `table` may be shared by many stores: it is replaced, never changed. */
-  constructor(log: Log, table: SlotTable = EMPTY) {
-    this.#log = log;
-    if (table === EMPTY) return;
-    this.#table = table;
-    this.#values = table.keys.map(() => undefined);
-    this.#changedAt = table.keys.map(() => 0);
-  }
-
-  get revision(): number {
-    return this.#revision;
-  }
-
-  snapshot(): Snapshot {
-    this.#snapshot ??= new Snapshot(this.#revision, this.#table, this.#values);
-    return this.#snapshot;
-  }
-
-  /** As it is now. Undefined when the key was never updated. */
-  get<V, U>(key: StateKey<V, U>): V | undefined {
-    const slot = this.#table.slots.get(key.name);
-    // As in a snapshot, which is not asked: a run of one step looks some fifty times.
-    return slot === undefined ? undefined : (this.#values[slot] as V | undefined);
+  constructor(log: Log) {
+    super(log, undefined, () => late);
+    this.#ownLog = log;
   }
 
   /**
@@ -66,148 +29,25 @@ export class StateStore implements StateReader {
    * when one of them commits. A listener that throws is logged; the commit stands.
    */
   onCommit(listener: CommitListener): () => void {
-    this.#listeners ??= new Set();
-    const listeners = this.#listeners.add(listener);
-    return () => listeners.delete(listener);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
-  mergeRule(key: string): MergeRule {
-    const slot = this.#table.slots.get(key);
-    return slot === undefined ? "exclusive" : (this.#table.keys[slot]?.merge ?? "exclusive");
-  }
-
-  /** True if the key was changed after that revision. */
-  isChangedSince(key: string, revision: number): boolean {
-    const slot = this.#table.slots.get(key);
-    return slot !== undefined && (this.#changedAt[slot] ?? 0) > revision;
-  }
-
-  /** Adds the keys that are not there yet. */
-  register(keys: readonly AnyStateKey[]): void {
-    if (keys.every((key) => this.#table.slots.has(key.name))) return;
-    const missing = new Map<string, AnyStateKey>();
-    for (const key of keys) if (!this.#table.slots.has(key.name) && !missing.has(key.name)) missing.set(key.name, key);
-    this.#setKeys([...this.#table.keys, ...missing.values()]);
-    for (const key of missing.values()) this.#adoptKept(key);
-  }
-
-  /** Applies all updates or none, and returns the revision. Nothing to do: nothing happens. */
-  commit(batch: Batch): number {
-    const before = this.#revision;
-    if (batch.updates.length === 0) return before;
-    const values = this.#applied(batch);
-    const revision = before + 1;
-    for (const { key } of batch.updates) this.#changedAt[this.#slot(key)] = revision;
-    this.#publish(revision, values, batch.updates.length);
-    return revision;
-  }
-
-  /** Throws what `commit` would throw, and changes nothing. */
-  check(batch: Batch): void {
-    if (batch.updates.length > 0) this.#applied(batch);
-  }
-
-  /** A store as this one would be after the batch; this one stays as it is, and nobody hears of it. */
-  with(batch: Batch): StateStore {
-    const changed = new StateStore(this.#log, this.#table);
-    changed.#kept = this.#kept;
-    changed.#reset(this.revision, this.#values);
-    changed.commit(batch);
-    return changed;
-  }
-
-  /** The persistent keys that are present and asked for. */
-  export(scope: ExportScope): PersistedState {
-    const state = encodeState(this.revision, this.#table.keys, this.#values, scope);
-    return this.#kept === undefined || scope === "shared" ? state : this.#kept.into(state, scope === "over" ? "run" : scope);
-  }
-
-  /** Replaces everything, revision too. All or nothing. */
-  restore(state: PersistedState, unknown: UnknownKeys, reading?: Reading): void {
-    const values = this.#decoded(
-      state,
-      unknown,
-      "full",
-      this.#table.keys.map(() => undefined),
-      reading,
-    );
-    this.#reset(state.revision, values);
-    this.#kept ??= new KeptKeys();
-    this.#kept.keep("run", state, this.#table);
-  }
-
-  /** Takes the thread's keys from a stored state and ignores the rest of it. */
-  restoreThread(state: PersistedState, unknown: UnknownKeys = "skip", reading?: Reading): void {
-    this.#reset(this.revision, this.#decoded(state, unknown, "thread", this.#values.slice(), reading));
-    this.#kept ??= new KeptKeys();
-    this.#kept.keep("thread", state, this.#table);
-  }
-
-  /** Puts the given keys over what is there; no revision, no listener. */
-  seed(state: PersistedState, unknown: UnknownKeys = "error"): void {
-    this.#reset(this.revision, this.#decoded(state, unknown, "full", this.#values.slice(), "strict"));
-  }
-
-  #decoded(state: PersistedState, unknown: UnknownKeys, scope: "thread" | "full", values: unknown[], reading: Reading = "as-key-says") {
-    return decodeState(state, { table: this.#table, unknown, scope, log: this.#log, reading }, values);
-  }
-
-  #slot(key: AnyStateKey): number {
-    const slot = this.#table.slots.get(key.name);
-    if (slot === undefined) {
-      throw new AwakenError("unknown_key", `state key '${key.name}' is not registered`, { details: { key: key.name } });
-    }
-    return slot;
-  }
-
-  /** All values as they would be. */
-  #applied({ updates, baseRevision }: Batch): readonly unknown[] {
-    if (baseRevision !== undefined && baseRevision !== this.#revision) {
-      throw new AwakenError("revision_conflict", `computed from revision ${baseRevision}, but the state is at ${this.revision}`, {
-        details: { expected: baseRevision, actual: this.revision },
-      });
-    }
-    if (updates.length > 1) for (const { key } of updates) this.#slot(key);
-    const values = this.#values.slice();
-    let untrusted: Set<AnyStateKey> | undefined;
-    for (const { key, update } of updates) {
-      const slot = this.#slot(key);
-      const own = this.#table.keys[slot] ?? key;
-      values[slot] = this.#reduce(own, values[slot], update);
-      if (!own.trusted) untrusted = (untrusted ?? new Set()).add(own);
-    }
-    // Each value once: what came of its last update is what is going to be stored.
-    for (const key of untrusted ?? []) {
-      const slot = this.#slot(key);
-      if (values[slot] !== this.#values[slot]) checkValue(key, values[slot]);
-    }
-    return values;
-  }
-
-  #reduce(key: AnyStateKey, current: unknown, update: unknown): unknown {
-    const value = current === undefined ? initialValue(key) : current;
-    const refused = refusal(key, value, update);
-    if (refused !== undefined) {
-      this.#log.error(`state key '${key.name}' ignored an update: ${refused}`);
-      return current;
-    }
-    return applied(key, value, update);
-  }
-
-  #publish(newRevision: number, values: readonly unknown[], opCount: number): void {
-    this.#show(newRevision, values);
-    if (this.#listeners === undefined || this.#listeners.size === 0) return;
-    this.#notices ??= [];
-    this.#notices.push({ previousRevision: newRevision - 1, newRevision, opCount, snapshot: this.snapshot() });
+  override commit(batch: Batch): number {
+    const previousRevision = this.revision;
+    const newRevision = super.commit(batch);
+    if (newRevision === previousRevision || this.#listeners.size === 0) return newRevision;
+    this.#notices.push({ previousRevision, newRevision, opCount: batch.updates.length, snapshot: this.snapshot() });
     // Otherwise a listener has committed, and the loop that called it comes to this notice.
     if (this.#notices.length === 1) this.#notifyAll();
+    return newRevision;
   }
 
   #notifyAll(): void {
     try {
-      for (const notice of this.#notices ?? []) for (const listener of [...(this.#listeners ?? [])]) this.#notify(listener, notice);
+      for (const notice of this.#notices) for (const listener of [...this.#listeners]) this.#notify(listener, notice);
     } finally {
-      this.#notices = undefined;
+      this.#notices = [];
     }
   }
 
@@ -215,40 +55,7 @@ export class StateStore implements StateReader {
     try {
       listener(notice);
     } catch (thrown) {
-      this.#log.error(`a state commit listener threw: ${errorMessage(thrown)}`);
+      this.#ownLog.error(`a state commit listener threw: ${errorMessage(thrown)}`);
     }
-  }
-
-  #setKeys(keys: readonly AnyStateKey[]): void {
-    const { slots } = this.#table;
-    this.#table = slotTable(keys);
-    const from = keys.map((key) => slots.get(key.name));
-    const changedAt = this.#changedAt;
-    this.#changedAt = from.map((slot) => (slot === undefined ? 0 : (changedAt[slot] ?? 0)));
-    const before = this.#values;
-    this.#show(
-      this.#revision,
-      from.map((slot) => (slot === undefined ? undefined : before[slot])),
-    );
-  }
-
-  /** A key that came back with the stored state before anybody registered it. */
-  #adoptKept(key: AnyStateKey): void {
-    const kept = this.#kept?.take(key.name);
-    if (kept === undefined || kept.scope !== key.scope) return;
-    const values = this.#values.slice();
-    values[this.#slot(key)] = decoded(key, kept.value, kept.version, this.#log);
-    this.#show(this.#revision, values);
-  }
-
-  #reset(revision: number, values: readonly unknown[]): void {
-    this.#changedAt = values.map(() => revision);
-    this.#show(revision, values);
-  }
-
-  #show(revision: number, values: readonly unknown[]): void {
-    this.#revision = revision;
-    this.#values = values;
-    this.#snapshot = undefined;
   }
 }

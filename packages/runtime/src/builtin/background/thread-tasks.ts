@@ -12,7 +12,7 @@ import { toResult } from "../../loop/task-message.ts";
 import { command } from "../../phase/command.ts";
 import type { InboxItem } from "../../plugin/inbox.ts";
 import { backgroundTasks, isRunning, taskIdOf } from "../../state/background-tasks.ts";
-import type { StateStore } from "../../state/store.ts";
+import type { RunState } from "../../state/run-state.ts";
 import { removeTask, setTask } from "../../state/task-changes.ts";
 import { settledBy } from "../../state/task-records.ts";
 import type { Queue } from "../../stream/queue.ts";
@@ -21,7 +21,7 @@ import type { TableInit } from "./table-init.ts";
 
 /** Where a run of the thread is reached while it is at work. */
 export interface Seat {
-  readonly state: StateStore;
+  readonly state: RunState;
   readonly inbox: Queue<InboxItem>;
   /** For whoever watches. */
   show(task: TaskRecord): void;

@@ -3,7 +3,7 @@ import type { ContextPolicy } from "@awaken/contract/spec";
 import { beforeAll, describe, expect, test } from "vitest";
 import { toContextPolicy } from "../../inference/context-policy.test-support.ts";
 import { compileEnv } from "../../plugin/compile-env.ts";
-import { fitting } from "../../prompt/fitting-door.ts";
+import { seldom } from "../../prompt/seldom-door.ts";
 import { contextWindow } from "./context-window.ts";
 
 const policy = (given: Partial<ContextPolicy>): ContextPolicy => toContextPolicy(given);
@@ -41,7 +41,7 @@ const result = (id: string, text: string): Message => ({
 
 // As a step does before its inference.
 beforeAll(async () => {
-  await fitting.open();
+  await seldom.open();
 });
 
 describe("context window", () => {

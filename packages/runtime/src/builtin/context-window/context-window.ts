@@ -2,7 +2,7 @@ import { contextTransformSectionSchema } from "@awaken/contract";
 import type { ContextPolicy } from "@awaken/contract/spec";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
 import type { Transform } from "../../plugin/registrar.ts";
-import { fitting } from "../../prompt/fitting-door.ts";
+import { seldom } from "../../prompt/seldom-door.ts";
 import { whenThere } from "../../stream/door.ts";
 
 /**
@@ -16,9 +16,9 @@ export function contextWindow(policy: ContextPolicy, instructions = ""): Plugin 
     config: contextTransformSectionSchema,
     register(r, { artifactCompaction }) {
       let made: Transform | undefined;
-      r.hook("beforeInference", () => (fitting.room === undefined ? whenThere(fitting.open(), () => undefined) : undefined));
+      r.hook("beforeInference", () => (seldom.room === undefined ? whenThere(seldom.open(), () => undefined) : undefined));
       r.transform((messages, tools) => {
-        made ??= fitting.here.fittingTransform(policy, instructions, artifactCompaction);
+        made ??= seldom.here.fittingTransform(policy, instructions, artifactCompaction);
         return made(messages, tools);
       });
     },

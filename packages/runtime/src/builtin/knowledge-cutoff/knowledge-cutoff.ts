@@ -21,6 +21,6 @@ export function knowledgeCutoff(cutoff: string): Plugin {
     onDeactivate: (state) =>
       state.get(contextMessages)?.messages[KEY] === undefined
         ? undefined
-        : command().update(contextMessages, { type: "remove", keys: [KEY] }),
+        : command().update(contextMessages, ({ messages: { [KEY]: _over, ...messages } }) => ({ messages })),
   });
 }

@@ -2,6 +2,7 @@ import type { ContextMessage } from "@awaken/contract";
 import { type Command, command } from "../../phase/command.ts";
 import type { HookScene } from "../../phase/hook.ts";
 import type { ContextMessageDraft } from "../../prompt/actions.ts";
+import { put } from "../../prompt/changes.ts";
 import { contextMessages } from "../../prompt/context-messages.ts";
 import { contextThrottle } from "../../prompt/context-throttle.ts";
 import { contentHash, isDue } from "../../prompt/is-due.ts";
@@ -14,7 +15,7 @@ export function addMessage(draft: ContextMessageDraft, { state }: HookScene): Co
   const { key, content, cooldownSteps } = message;
   const lastStep = (state.get(runLifecycle)?.stepCount ?? 0) + 1;
   if (!isDue(message, lastStep, state.get(contextThrottle)?.entries[key])) return undefined;
-  const put = command().update(contextMessages, { type: "put", message });
+  const change = command().update(contextMessages, put(message));
   // Without a cooldown nothing has to be remembered.
-  return cooldownSteps === 0 ? put : put.update(contextThrottle, { key, lastStep, contentHash: contentHash(content) });
+  return cooldownSteps === 0 ? change : change.update(contextThrottle, { key, lastStep, contentHash: contentHash(content) });
 }

@@ -8,9 +8,9 @@ import { compileEnv } from "../../plugin/compile-env.ts";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
 import { boundsOf } from "../../plugin/engine-bench.test-support.ts";
 import { addContextMessage, type ContextMessageDraft, excludeTool, includeOnlyTools, setInferenceOverride } from "../../prompt/actions.ts";
-import { assemblePrompt, type Prompt } from "../../prompt/assemble.ts";
+import { assemblePrompt } from "../../prompt/assemble.ts";
 import { contextThrottle } from "../../prompt/context-throttle.ts";
-import { MadeMessages } from "../../prompt/made-messages.ts";
+import type { Prompt } from "../../prompt/request.ts";
 import { createProfileAccess } from "../../state/profile.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";
 import { StateStore } from "../../state/store.ts";
@@ -49,7 +49,7 @@ function openSteps(plugins: readonly Plugin[]) {
   const engine = new PhaseEngine({ store, table: env, seat: { scene }, log, bounds: boundsOf(scene) });
   const runStep = async (): Promise<Prompt> => {
     await engine.run("beforeInference", { step: 1 });
-    const prompt = assemblePrompt({
+    const prompt = await assemblePrompt({
       agent,
       model: "m",
       tools: [tool("a"), tool("b"), tool("c")],
@@ -62,7 +62,7 @@ function openSteps(plugins: readonly Plugin[]) {
       maxOutputTokens: undefined,
       routing: {},
       responseFormat: undefined,
-      made: new MadeMessages(countingIds()),
+      run: { ids: countingIds(), madeMessages: undefined },
     });
     if (prompt.cleanup !== undefined) await engine.submit(prompt.cleanup);
     store.commit(command().update(runLifecycle, { type: "step-completed", at: 0 }));

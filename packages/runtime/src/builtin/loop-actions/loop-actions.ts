@@ -1,4 +1,3 @@
-import { command } from "../../phase/command.ts";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
 import { addContextMessage, excludeTool, includeOnlyTools, setInferenceOverride } from "../../prompt/actions.ts";
 import { contextMessages } from "../../prompt/context-messages.ts";
@@ -20,11 +19,9 @@ export function loopActions(): Plugin {
       r.state(inferenceOverrides);
       r.state(pendingWork);
       r.action(addContextMessage, (draft, scene) => whenThere(seldom.open(), ({ addMessage }) => addMessage(draft, scene)));
-      r.action(setInferenceOverride, (override) => command().update(inferenceOverrides, { type: "merge", override }));
-      r.action(excludeTool, (given) =>
-        command().update(toolFilter, { type: "exclude", tools: typeof given === "string" ? [given] : given }),
-      );
-      r.action(includeOnlyTools, (tools) => command().update(toolFilter, { type: "include-only", tools }));
+      r.action(setInferenceOverride, (override) => whenThere(seldom.open(), ({ setOverride }) => setOverride(override)));
+      r.action(excludeTool, (given) => whenThere(seldom.open(), ({ hideTools }) => hideTools(given)));
+      r.action(includeOnlyTools, (tools) => whenThere(seldom.open(), ({ offerOnly }) => offerOnly(tools)));
     },
   });
 }

@@ -2,21 +2,21 @@ import { errorMessage, type Log, type MessageOutbox, threadId } from "@awaken/co
 import type { AgentMessageRequest, MessageSink } from "../../loop/message-sink.ts";
 import { command } from "../../phase/command.ts";
 import { failedMessages, messageOutbox } from "../../state/message-outbox.ts";
-import type { StateStore } from "../../state/store.ts";
+import type { RunState } from "../../state/run-state.ts";
 import { failed, queued, sent } from "./outbox-changes.ts";
 
 /** How often a message is tried. */
 const MAX_ATTEMPTS = 5;
 
 export interface OutboxScene {
-  readonly state: StateStore;
+  readonly state: RunState;
   /** Undefined: nobody takes messages to other threads. */
   readonly sink: MessageSink | undefined;
   readonly log: Log;
 }
 
 /** On record with the next commit; delivered after it. */
-export function queueMessage(state: StateStore, request: AgentMessageRequest): void {
+export function queueMessage(state: RunState, request: AgentMessageRequest): void {
   const { messageId: id, recipientThreadId } = request;
   const entry = { id, request: { ...request, recipientThreadId: threadId(recipientThreadId) }, attempts: 0 };
   state.commit(command().update(messageOutbox, queued([entry])));
@@ -24,7 +24,7 @@ export function queueMessage(state: StateStore, request: AgentMessageRequest): v
 
 type Entry = MessageOutbox["pending"][number];
 
-function bury(state: StateStore, request: Entry["request"], error: string): void {
+function bury(state: RunState, request: Entry["request"], error: string): void {
   const change = command().update(messageOutbox, sent(request.messageId));
   state.commit(change.update(failedMessages, { type: "add", failed: { request, error } }));
 }
