@@ -7,7 +7,7 @@ import { readRegistry } from "./registry/create-registry-set.ts";
 import { diagnoseRegistry, validationError } from "./registry/diagnostics.ts";
 import { Problems } from "./registry/problems.ts";
 import { RegistryHandle } from "./registry/registry-handle.ts";
-import { NO_READERS, type Readers } from "./relay/readers.ts";
+import { type LateReaders, NO_READERS } from "./relay/readers.ts";
 import { createResolver, type Resolver } from "./resolve/resolver.ts";
 import { resolveModel } from "./resolve/serve-model.ts";
 import type { OpenRegistry } from "./run/initialize.ts";
@@ -21,7 +21,7 @@ import { agentTools, namedTools, runtimePlugins } from "./runtime-plugins.ts";
 import { type ScopedRuntime, verbsOf } from "./runtime-verbs.ts";
 import { type Clock, systemClock } from "./stream/clock.ts";
 import { checkOpen } from "./stream/closed.ts";
-import { Door, whenThere } from "./stream/door.ts";
+import { whenThere } from "./stream/door.ts";
 import { uuidIds } from "./stream/ids.ts";
 
 export type { RuntimeInit } from "./runtime-init.ts";
@@ -117,7 +117,10 @@ function openRuntime(given: RuntimeInit, inMemory: InMemory | undefined): Runtim
   const base = openBase(init, resolver, node, closing.signal);
   const store = init.store && new LateStore(base, init.store);
   const tenantOf = store === undefined ? partsIn(base, withoutStore(inMemory)(base.clock)) : store.tenantOf;
-  const readers = new Door<Readers>(() => (store === undefined ? NO_READERS : whenThere(store.open(), ({ relays }) => relays)));
+  const readers: LateReaders = {
+    now: () => (store === undefined ? NO_READERS : store.opened?.relays),
+    open: () => (store === undefined ? NO_READERS : whenThere(store.open(), ({ relays }) => relays)),
+  };
   const verbsIn = (id: ScopeId) => verbsOf(tenantOf(id), readers, store);
   store?.start();
   let closed: Promise<void> | undefined;

@@ -7,7 +7,7 @@ import type { SendOptions, Sent } from "./mailbox/send.ts";
 import type { Started, StartRequest } from "./mailbox/submit.ts";
 import type { AttachedEvents, AttachOptions } from "./relay/attached-event.ts";
 import { attach } from "./relay/late-attach.ts";
-import type { Readers } from "./relay/readers.ts";
+import type { LateReaders } from "./relay/readers.ts";
 import { cancel, cancelAndWait, send, type WaitOptions } from "./run/control.ts";
 import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 import { toMessages } from "./run/message-input.ts";
@@ -22,7 +22,7 @@ import { openStream, type RunStream } from "./run/run-stream.ts";
 import { type Begin, startRequest } from "./run/start-request.ts";
 import type { LateStore } from "./runtime-late-store.ts";
 import { checkOpen } from "./stream/closed.ts";
-import { type Door, type Late, whenThere, withRoom } from "./stream/door.ts";
+import { type Late, whenThere, withRoom } from "./stream/door.ts";
 
 /**
  * The verbs over the threads, runs, tickets and profiles of one tenant. Ids of two tenants may be the same and never meet. It is cheap,
@@ -138,7 +138,7 @@ function needsQueue(verb: string): never {
 }
 
 /** The verbs of one tenant, each refused when the runtime is closed. */
-export function verbsOf(parts: TenantParts, readers: Door<Readers>, store: LateStore | undefined): ScopedRuntime {
+export function verbsOf(parts: TenantParts, readers: LateReaders, store: LateStore | undefined): ScopedRuntime {
   const { scopeId } = parts;
   const open = (): TenantParts => {
     checkOpen(parts.closing);

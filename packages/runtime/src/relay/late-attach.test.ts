@@ -1,6 +1,5 @@
 import { DEFAULT_SCOPE } from "@awaken/contract";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Door } from "../stream/door.ts";
 import { attach } from "./late-attach.ts";
 import type { Readers } from "./readers.ts";
 import { following } from "./relay-door.ts";
@@ -18,7 +17,8 @@ describe("a reader who comes before the part that follows is loaded", () => {
     vi.spyOn(following, "room", "get").mockReturnValue(undefined);
     vi.spyOn(following, "open").mockImplementation(() => loading.promise);
     const enter = vi.fn<Readers["enter"]>();
-    const readers = new Door<Readers>(() => ({ enter, exit: () => {}, expect: () => undefined, onClosing: () => () => {} }));
+    const there: Readers = { enter, exit: () => {}, expect: () => undefined, onClosing: () => () => {} };
+    const readers = { now: () => there, open: () => there };
     const events = attach(readers, DEFAULT_SCOPE, "run-1")[Symbol.asyncIterator]();
     expect(events.take()).toBeUndefined();
     const next = events.next();

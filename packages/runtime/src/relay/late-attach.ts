@@ -1,27 +1,28 @@
 import type { ScopeId } from "@awaken/contract";
-import type { Door } from "../stream/door.ts";
 import type { AttachedEvent, AttachedEvents, AttachedIterator, AttachOptions } from "./attached-event.ts";
-import type { Readers } from "./readers.ts";
+import type { LateReaders } from "./readers.ts";
 import { following } from "./relay-door.ts";
 
 type Asked = [scopeId: ScopeId, id: string, options: AttachOptions];
 
 /** Follows a run or a thread: what is on record, then what happens. Whoever leaves changes nothing but that. */
-export function attach(readers: Door<Readers>, scopeId: ScopeId, id: string, options: AttachOptions = {}): AttachedEvents {
+export function attach(readers: LateReaders, scopeId: ScopeId, id: string, options: AttachOptions = {}): AttachedEvents {
   const asked: Asked = [scopeId, id, options];
-  return {
-    [Symbol.asyncIterator]: () => (readers.room && following.room?.attached(readers.room, ...asked)) ?? new LateAttached(readers, asked),
+  const made = () => {
+    const there = readers.now();
+    return there && following.room?.attached(there, ...asked);
   };
+  return { [Symbol.asyncIterator]: () => made() ?? new LateAttached(readers, asked) };
 }
 
 /** For those who come before the part that follows is loaded. */
 class LateAttached implements AttachedIterator {
-  readonly #readers: Door<Readers>;
+  readonly #readers: LateReaders;
   readonly #asked: Asked;
   #made: AttachedIterator | undefined;
   #isLeft = false;
 
-  constructor(readers: Door<Readers>, asked: Asked) {
+  constructor(readers: LateReaders, asked: Asked) {
     this.#readers = readers;
     this.#asked = asked;
   }

@@ -13,6 +13,13 @@ export interface Readers {
   readonly onClosing: (ring: () => void) => () => void;
 }
 
+/** The same, which may have to be loaded first. */
+export interface LateReaders {
+  /** Undefined as long as it is being loaded. */
+  now(): Readers | undefined;
+  open(): Late<Readers>;
+}
+
 export const nothingKept = (): AwakenError =>
   new AwakenError("capability_mismatch", "there is nothing to attach to: the runtime has no store, or one that keeps no events");
 
