@@ -73,6 +73,8 @@ export class ActiveRun {
 
   /** What it was set up as has not begun: nothing is decided there any more. */
   drop(): void {
+    // Whoever waits for one that was never set up goes on waiting.
+    if (this.#ctx === undefined) return;
     this.#ctx = undefined;
     this.#prepared = undefined;
   }
