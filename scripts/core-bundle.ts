@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { type CodeSplittingOptions, type RolldownOutput, rolldown } from "rolldown";
 
 /** What a page downloads for the core, in bytes after minifying and gzip. */
-export const TARGET = 60_000;
+export const TARGET = 70_000;
 
 const ROOT = dirname(import.meta.dirname);
 
@@ -33,12 +33,12 @@ export const FIRST_PROGRAM = 'export { createRuntime, defineTool } from "@awaken
 
 /** From the loop alone to all that a first program loads. Schema libraries, vendor packages, other stores and the command line are in neither. */
 export const PARTS: readonly Part[] = [
-  { name: "the runtime", group: "core", source: FIRST_PROGRAM, ceiling: 76_440 },
+  { name: "the runtime", group: "core", source: FIRST_PROGRAM, ceiling: 69_000 },
   {
     name: "awaken: runtime and memory store",
     group: "store",
     source: 'export { createRuntime, defineTool, memoryStore } from "awaken";',
-    ceiling: 91_900,
+    ceiling: 85_000,
   },
 ];
 
