@@ -2,7 +2,8 @@
  * What a commit costs: it must not depend on the size of the values that it does not touch, and hardly on the number of keys.
  * Run: npm run bench:state
  */
-import { type AnyStateKey, command, defineState, StateStore } from "@awaken/runtime";
+import { type AnyStateKey, command, defineState } from "@awaken/runtime";
+import { StateStore } from "@awaken/runtime/testing";
 import * as z from "zod";
 
 const ROUNDS = 7;

@@ -49,7 +49,6 @@ export { activeAgent } from "./state/active-agent.ts";
 export { defineProfile, sharedScope } from "./state/define-profile.ts";
 export { type AnyStateKey, defineState, type StateKey } from "./state/key.ts";
 export { runLifecycle } from "./state/run-lifecycle.ts";
-export { StateStore } from "./state/store.ts";
 export { onAbort } from "./stream/abort.ts";
 export { type Clock, systemClock } from "./stream/clock.ts";
 // Public: verbs and options name it.

@@ -1,4 +1,4 @@
-import { errorMessage, type ScopeId } from "@awaken/contract";
+import { DEFAULT_SCOPE, errorMessage, type ScopeId } from "@awaken/contract";
 import { servesQueue } from "./mailbox/tenant-queue.ts";
 import type { QueueWatcher } from "./mailbox/watchers.ts";
 import type { TenantParts } from "./run/run-parts.ts";
@@ -14,12 +14,14 @@ export class LateStore {
   /** Else its runs live in the process that started them. */
   readonly hasQueue: boolean;
   readonly #base: RuntimeBase;
+  readonly #store: RuntimeStore;
   readonly #door: Door<OpenStore>;
   #isClosed = false;
 
   constructor(base: RuntimeBase, store: RuntimeStore) {
     this.hasQueue = servesQueue(store);
     this.#base = base;
+    this.#store = store;
     this.#door = new Door(() => whenThere(room.open(), ({ openStore }) => this.#begin(openStore(base, store))));
   }
 
@@ -38,10 +40,12 @@ export class LateStore {
   }
 
   readonly tenantOf = (scopeId: ScopeId): TenantParts => {
-    const { resolver, more, clock, ids, log, cancelGraceMs, limits, closing, active } = this.#base;
+    // What the store has against the tenant is said to whoever asks for him, and to nobody else.
+    if (scopeId !== DEFAULT_SCOPE) this.#store.scoped(scopeId);
+    const { resolver, more, clock, ids, log, cancelGraceMs, limits, silence, closing, active } = this.#base;
     const parts = new Door(() => whenThere(this.open(), ({ partsOf }) => partsOf(scopeId)));
     return {
-      ...{ scopeId, resolver, more, clock, ids, log, cancelGraceMs, limits, closing },
+      ...{ scopeId, resolver, more, clock, ids, log, cancelGraceMs, limits, silence, closing },
       active: active.scoped(scopeId),
       all: () => parts.open(),
     };

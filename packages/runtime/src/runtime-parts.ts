@@ -44,7 +44,6 @@ export interface RuntimeBase extends Omit<TenantParts, "scopeId" | "all"> {
   readonly init: RuntimeInit;
   readonly node: NodeIdentity;
   readonly maxDelegationDepth: number;
-  readonly silence: SilenceWatch;
   readonly outputs: LiveOutputs;
   readonly tasks: TaskTable;
   /** Of the runtime. */

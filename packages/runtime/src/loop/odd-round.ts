@@ -1,6 +1,5 @@
 import { errorMessage, type ToolResult } from "@awaken/contract";
 import { command } from "../phase/command.ts";
-import { INTERRUPTED_RESULT } from "../prompt/interrupted-result.ts";
 import { findCall, toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import type { ToolReply } from "../tool/tool.ts";
@@ -10,7 +9,7 @@ import type { AllowedCall, Gated, LiveCall } from "./live-call.ts";
 import { closeCall } from "./lost-call.ts";
 import type { OpenRound, RunContext } from "./run-context.ts";
 import { holdCall, newState } from "./suspended-calls.ts";
-import { recordCall } from "./tool-call.ts";
+import { INTERRUPTED, recordCall } from "./tool-call.ts";
 import { knownResults } from "./unknown-outcome.ts";
 
 // What a round does without whose calls pass their gates, do not wait, and are soon over.
@@ -95,8 +94,6 @@ export async function putOnRecord(round: OpenRound): Promise<void> {
     log.warn(`results could not be put on record yet: ${errorMessage(thrown)}`, { runId: identity.runId });
   }
 }
-
-const INTERRUPTED: ToolResult = Object.freeze({ type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
 
 export function interruptCall(ctx: RunContext, live: LiveCall): void {
   const isLost = ctx.ledger?.unknownOf(live) !== undefined;

@@ -116,7 +116,7 @@ export function recordCall(ctx: RunContext, live: LiveCall, result: ToolResult):
   record(ctx, live, withTicket(ctx, result));
 }
 
-const INTERRUPTED: ToolResult = Object.freeze({ type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
+export const INTERRUPTED: ToolResult = Object.freeze({ type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
 
 function toolContext(
   ctx: RunContext,

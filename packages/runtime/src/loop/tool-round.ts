@@ -1,4 +1,4 @@
-import type { ToolResult } from "@awaken/contract";
+import { errorMessage, type ToolResult } from "@awaken/contract";
 import type { LedgerClaim } from "@awaken/contract/store";
 import { schemas } from "../state/late-schema.ts";
 import { type Late, whenThere } from "../stream/door.ts";
@@ -7,7 +7,7 @@ import { gateCall } from "./gate-call.ts";
 import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
 import type { OpenRound, RunContext } from "./run-context.ts";
 import { RunningCalls } from "./running-calls.ts";
-import { completeCall } from "./tool-call.ts";
+import { completeCall, INTERRUPTED, recordCall } from "./tool-call.ts";
 
 export type RoundOutcome =
   | { readonly type: "completed" }
@@ -82,7 +82,7 @@ class Round implements OpenRound {
       throw thrown;
     } finally {
       this.running.close();
-      if (settled.length < calls.length) await (await ctx.seldom.open()).closeOpen(this);
+      if (settled.length < calls.length) await this.#close();
     }
   }
 
@@ -149,11 +149,30 @@ class Round implements OpenRound {
         }
       }
       if (running.size === 0) break;
-      if ((running.isLasting || this.isSuspended) && !ctx.signal.aborted) await (await ctx.seldom.open()).putOnRecord(this);
+      if ((running.isLasting || this.isSuspended) && !ctx.signal.aborted) await this.#putOnRecord();
       if (mayLast && running.isLasting) return;
       await running.next();
     }
     if (this.failure !== undefined) throw this.failure.thrown;
+  }
+
+  /** What cannot be written now, or whose part is not there, rides in the next commit. */
+  async #putOnRecord(): Promise<void> {
+    const { seldom, log, identity } = this.ctx;
+    const room = await Promise.resolve(seldom.open()).catch((thrown: unknown) => {
+      log.warn(`results could not be put on record yet: ${errorMessage(thrown)}`, { runId: identity.runId });
+    });
+    await room?.putOnRecord(this);
+  }
+
+  /** Also where the part is not there that knows of calls whose outcome was lost: those stay as they are. */
+  async #close(): Promise<void> {
+    const { ctx, calls, settled } = this;
+    const room = await Promise.resolve(ctx.seldom.open()).catch(() => undefined);
+    if (room !== undefined) return room.closeOpen(this);
+    for (const live of calls) {
+      if (!settled.includes(live.call.id) && ctx.ledger?.unknownOf(live) === undefined) recordCall(ctx, live, INTERRUPTED);
+    }
   }
 
   #finishOne(call: AllowedCall, reply: ToolReply): Late<void> {

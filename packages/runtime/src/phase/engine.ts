@@ -1,5 +1,6 @@
 import type { HookPhase, Log } from "@awaken/contract";
 import type { Update } from "../state/batch.ts";
+import { schemas } from "../state/late-schema.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { RunState } from "../state/run-state.ts";
 import type { Snapshot } from "../state/snapshot.ts";
@@ -90,7 +91,8 @@ export class PhaseEngine implements LockedEngine {
   /** Without a promise, when nothing but a commit is to be done. What the hooks gave may be refused, `first` must stand: that way is longer. */
   #tryNow(given: Command): PhaseOutcome | undefined {
     if (given.isEmpty) return "completed";
-    if (!isPlain(given)) return undefined;
+    // Values of others are looked through by a part that the longer way loads.
+    if (!isPlain(given) || (schemas.room === undefined && given.updates.some(({ key }) => !key.trusted))) return undefined;
     try {
       this.submitNow(given);
     } catch {

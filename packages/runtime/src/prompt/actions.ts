@@ -1,4 +1,4 @@
-import { type ContextMessage, inferenceOverrideSchema } from "@awaken/contract";
+import type { ContextMessage } from "@awaken/contract";
 import { defineAction } from "../phase/action.ts";
 import { lateSchema } from "../state/late-schema.ts";
 
@@ -18,7 +18,7 @@ export const addContextMessage = defineAction<ContextMessageDraft>("runtime.add_
 /** Sets parameters for the next inference only. */
 export const setInferenceOverride = defineAction("runtime.set_inference_override", {
   phase: "beforeInference",
-  payload: inferenceOverrideSchema,
+  payload: lateSchema((room) => room.inferenceOverrideSchema),
 });
 
 /** Hides a tool, or each of a list, from the next inference. */

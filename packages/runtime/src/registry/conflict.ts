@@ -14,7 +14,7 @@ interface Ids {
   keys(): Iterable<string>;
 }
 
-/** No model may have the id of a pool. `models` and `pools` are what was just registered: the pool is told of before the model. */
+/** No model may have the id of a pool. `models` and `pools` are what was just registered: where both were, the pool is told of. */
 export function checkModelIds(set: Pick<RegistrySet, "models" | "pools">, models: Ids, pools: Ids): void {
   for (const id of [...models.keys(), ...pools.keys()]) {
     if (!set.models.has(id) || !set.pools.has(id)) continue;

@@ -79,7 +79,7 @@ function readEntries<Name extends TableName>(name: Name, list: unknown, problems
 }
 
 /** Looked at before anything is read, so that a file with a doubled model is told just that. */
-export function checkDuplicateModels(models: unknown = []): void {
+function checkDuplicateModels(models: unknown = []): void {
   const seen = new Set<string>();
   for (const [id] of listEntries("models", models, new Problems())) {
     if (seen.has(id)) {

@@ -32,7 +32,10 @@ function keepKnown(base: RegistrySet, providers: RegistryRebuild["providers"]): 
 }
 
 function build(base: RegistrySet, update: RegistryRebuild): RegistrySet {
-  const { providers, models, pools, agents } = createRegistrySet({ ...update, providers: keepKnown(base, update.providers) });
+  // By their names: what is given may have them from its class.
+  const { providers: given, models: givenModels, agents: givenAgents, pools: givenPools = [] } = update;
+  const made = createRegistrySet({ providers: keepKnown(base, given), models: givenModels, agents: givenAgents, pools: givenPools });
+  const { providers, models, pools, agents } = made;
   const next = Object.freeze({ ...base, providers, models, agents, pools: update.pools === undefined ? base.pools : pools });
   checkModelIds(next, models, pools);
   return next;

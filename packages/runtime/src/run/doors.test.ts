@@ -12,7 +12,7 @@ import { opening } from "../plugin/plugins-to-open.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { Door } from "../stream/door.ts";
 import { checkEvents } from "../testing/event-checker.ts";
-import { failure, text, toolCall } from "../testing/script.ts";
+import { failure, text, toolCall, toolCalls } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { allow } from "../tool/allow.ts";
 import { defineTool } from "../tool/define-tool.ts";
@@ -198,4 +198,61 @@ test("a cancel while an input is checked and what asks gates is on its way ends 
   process.off("unhandledRejection", unhandled);
   expect(unhandled).not.toHaveBeenCalled();
   await runtime.close();
+});
+
+describe("a round of calls whose rarer part is gone", () => {
+  const ends = (events: readonly AgentEvent[]) =>
+    events.flatMap((event) => (event.type === "tool-call-end" ? [`${event.toolCallId} ${event.outcome}`] : []));
+
+  test("a call that lasts beside a quick one is waited for", async () => {
+    const slow = defineTool({
+      id: "slow",
+      description: "",
+      input: z.object({}),
+      execute: () => new Promise<string>((done) => setTimeout(done, 600, "late")),
+    });
+    const calls = toolCalls([
+      { name: "book", input: {}, id: "1" },
+      { name: "slow", input: {}, id: "2" },
+    ]);
+    const { runtime } = open([calls, text("done")], { tools: [book, slow] });
+    gone(seldom);
+    const events: AgentEvent[] = [];
+    const run = runtime.stream({ agent: "plain", input: "go" });
+    for await (const event of run) events.push(event);
+    expect(await run.result).toMatchObject({ status: "done", text: "done" });
+    expect(ends(events)).toEqual(["1 succeeded", "2 succeeded"]);
+    await runtime.close();
+  });
+
+  test("calls that never began have a result when the run is cancelled", async () => {
+    const begun = Promise.withResolvers<void>();
+    const hang = defineTool({
+      id: "hang",
+      description: "",
+      input: z.object({}),
+      pure: true,
+      execute: (_, { signal }) => {
+        begun.resolve();
+        return new Promise<string>((_done, fail) => signal.addEventListener("abort", () => fail(signal.reason)));
+      },
+    });
+    const calls = toolCalls([
+      { name: "hang", input: {}, id: "1" },
+      { name: "book", input: {}, id: "2" },
+    ]);
+    const { runtime } = open([calls], { tools: [book, hang], agents: { plain: { model: "fast", toolExecution: "sequential" } } });
+    gone(seldom);
+    const events: AgentEvent[] = [];
+    const run = runtime.stream({ agent: "plain", input: "go" });
+    const reading = (async () => {
+      for await (const event of run) events.push(event);
+    })();
+    await begun.promise;
+    await runtime.cancel(run.id);
+    await reading;
+    expect(await run.result).toMatchObject({ status: "cancelled" });
+    expect(ends(events)).toEqual(["1 failed", "2 failed"]);
+    await runtime.close();
+  });
 });

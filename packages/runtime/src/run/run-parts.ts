@@ -101,6 +101,8 @@ export interface TenantParts {
   readonly log: Log;
   readonly cancelGraceMs: number;
   readonly limits: Limits;
+  /** Looks for silence of all streams. */
+  readonly silence: SilenceWatch;
   /** Aborted when the runtime is closed: nothing starts and nobody waits any more. */
   readonly closing: AbortSignal;
   /** With the records. */
@@ -124,8 +126,6 @@ export interface RunParts extends TenantParts {
   readonly holds?: Holds | undefined;
   /** How many runs may stand above a run. */
   readonly maxDelegationDepth: number;
-  /** Looks for silence of all streams. */
-  readonly silence: SilenceWatch;
   /** How long whatever the runtime, or the run that these parts are bound to, waits for may take. */
   readonly bounds: Bounds;
   /** The same parts for one run, whose requests to the store are raced against its abort. */

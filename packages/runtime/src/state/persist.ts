@@ -10,7 +10,7 @@ import {
 } from "@awaken/contract";
 import type { Reading } from "./decode-value.ts";
 import type { AnyStateKey } from "./key.ts";
-import { schemas } from "./late-schema.ts";
+import type { LateState } from "./late-schema.ts";
 import type { SlotTable } from "./snapshot.ts";
 import { isOfToday, versionOf } from "./stored-value.ts";
 
@@ -54,9 +54,17 @@ export function encodeState(
   return versions === undefined ? state : { ...state, versions };
 }
 
+/** How a stored value is read. */
+interface Decoding {
+  /** What few values need. */
+  readonly late: () => LateState;
+  readonly log: Log;
+  readonly reading?: Reading;
+}
+
 /** As its key has it today. Undefined when it is dropped. */
-export function decoded(key: AnyStateKey, stored: JsonValue, version: number, log: Log, reading?: Reading): unknown {
-  if (!isOfToday(key, stored, version)) return schemas.here.decodeValue(key, stored, version, log, reading);
+export function decoded(key: AnyStateKey, stored: JsonValue, version: number, { late, log, reading }: Decoding): unknown {
+  if (!isOfToday(key, stored, version)) return late().decodeValue(key, stored, version, log, reading);
   freezeJson(stored);
   return stored;
 }
@@ -71,16 +79,15 @@ function checkSchemaVersion(found: unknown): void {
   );
 }
 
-export interface DecodeInit {
+export interface DecodeInit extends Decoding {
   readonly table: SlotTable;
   readonly unknown: UnknownKeys;
   readonly scope: "thread" | "full";
-  readonly log: Log;
-  readonly reading?: Reading;
 }
 
 /** Writes the stored keys of a scope into `values` and returns it; on any error the store that asked keeps what it had. */
-export function decodeState(state: PersistedState, { table, unknown, scope, log, reading }: DecodeInit, values: unknown[]): unknown[] {
+export function decodeState(state: PersistedState, init: DecodeInit, values: unknown[]): unknown[] {
+  const { table, unknown, scope } = init;
   checkSchemaVersion(state.schemaVersion);
   for (const [name, stored] of Object.entries(state.extensions)) {
     const slot = table.slots.get(name);
@@ -90,7 +97,7 @@ export function decodeState(state: PersistedState, { table, unknown, scope, log,
       throw new AwakenError("unknown_key", `stored state key '${name}' is not registered`, { details: { key: name } });
     }
     if (scope === "thread" && key.scope !== "thread") continue;
-    values[slot] = decoded(key, stored, versionOf(state, name), log, reading);
+    values[slot] = decoded(key, stored, versionOf(state, name), init);
   }
   return values;
 }

@@ -94,7 +94,7 @@ export class RunState implements StateReader {
     if (batch.updates.length > 0) this.#applied(batch);
   }
 
-  /** A store as this one would be after the batch; this one stays as it is, and nobody hears of it. */
+  /** A store as this one would be after the batch; this one stays as it is. */
   with(batch: Batch): RunState {
     const changed = new RunState(this.#log, this.#table, this.#late);
     changed.#kept = this.#kept;
@@ -128,13 +128,13 @@ export class RunState implements StateReader {
     this.#keep("thread", state);
   }
 
-  /** Puts the given keys over what is there; no revision, no listener. */
+  /** Puts the given keys over what is there; no revision. */
   seed(state: PersistedState, unknown: UnknownKeys = "error"): void {
     this.#reset(this.revision, this.#decoded(state, unknown, "full", this.#values.slice(), "strict"));
   }
 
   #decoded(state: PersistedState, unknown: UnknownKeys, scope: "thread" | "full", values: unknown[], reading: Reading = "as-key-says") {
-    return decodeState(state, { table: this.#table, unknown, scope, log: this.#log, reading }, values);
+    return decodeState(state, { table: this.#table, unknown, scope, late: this.#late, log: this.#log, reading }, values);
   }
 
   #slot(key: AnyStateKey): number {
@@ -196,7 +196,7 @@ export class RunState implements StateReader {
     const kept = this.#kept?.take(key.name);
     if (kept === undefined || kept.scope !== key.scope) return;
     const values = this.#values.slice();
-    values[this.#slot(key)] = decoded(key, kept.value, kept.version, this.#log);
+    values[this.#slot(key)] = decoded(key, kept.value, kept.version, { late: this.#late, log: this.#log });
     this.#show(this.#revision, values);
   }
 

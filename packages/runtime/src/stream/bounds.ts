@@ -109,11 +109,20 @@ export class Bounds implements AbortEar, Limiting {
     return new Promise((resolve, reject) => {
       let stop: (() => void) | undefined;
       let isThere = false;
+      const { signal } = this.source;
+      // Nothing that it gives counts any more, also while the part is on its way that says so.
+      const isLeft = signal.aborted && work.onAbort === "leave";
       const begin = () => {
         if (isThere) return;
         const room = limits.open();
-        if (room instanceof Promise) room.then(begin, reject);
+        if (room instanceof Promise) room.then(begin, withoutLimit);
         else stop = room.watch(this, work, (why) => reject(room.errorOf(this, why, work)));
+      };
+      /** The part cannot be loaded: it is waited for, as long as nobody tells the run to stop. */
+      const withoutLimit = () => {
+        const watch: Watch = { aborted: () => reject(signal.reason) };
+        stop = () => this.leave(watch);
+        if (!isThere) this.add(watch);
       };
       const end = () => {
         isThere = true;
@@ -121,16 +130,18 @@ export class Bounds implements AbortEar, Limiting {
       };
       Promise.resolve(given).then(
         (value) => {
+          if (isLeft) return;
           end();
           resolve(value);
         },
         (thrown: unknown) => {
+          if (isLeft) return;
           end();
           reject(thrown);
         },
       );
       // What is there already has come by then, and needs no timer and no listener: a run on the memory store sets none (4 % of W1).
-      if (this.source.signal.aborted) begin();
+      if (signal.aborted) begin();
       else void NOW.then(begin);
     });
   }

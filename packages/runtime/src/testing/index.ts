@@ -1,3 +1,4 @@
+export { StateStore } from "../state/store.ts";
 export { crashPoints } from "./crash-points.ts";
 export { checkEvents, EventChecker, EventOrderError } from "./event-checker.ts";
 export { countingIds, type FakeClock, fakeClock, instantClock, soleNode } from "./fake-clock.ts";

@@ -20,12 +20,11 @@ import {
 import type { HookScene } from "../phase/hook.ts";
 import { type AnyStateKey, isKeyList } from "../state/key.ts";
 import type { Bounds } from "../stream/bounds.ts";
-import { type Late, withRoom } from "../stream/door.ts";
 import { allow } from "./allow.ts";
 import type { JsonOnly } from "./json-only.ts";
 import { Reply } from "./plain-reply.ts";
 import { seldom } from "./seldom-door.ts";
-import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
+import type { Hears, PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
 import { guessToolKind, TOOL_KINDS, type ToolKind } from "./tool-kind.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -93,11 +92,10 @@ function checkInit(init: unknown): void {
 
 const succeeded = (data: JsonValue): Reply => new Reply({ type: "success", data }, undefined);
 
-/** Fails when JSON would lose some of it. */
-function replyOf(id: string, returned: unknown): Late<Reply> {
+/** Undefined: it has to be looked through, because JSON would lose some of it. */
+function plainReply(returned: unknown): Reply | undefined {
   if (returned === undefined) return succeeded(null);
-  if (isJson(returned)) return succeeded(returned);
-  return withRoom(seldom.open(), returned, ({ toolData }, given) => succeeded(toolData(id, given)));
+  return isJson(returned) ? succeeded(returned) : undefined;
 }
 
 /** A call of a tool that was declared here. */
@@ -120,13 +118,15 @@ class DefinedCall<I, O> implements PreparedCall {
     return this.#tool.approve === undefined ? allow() : this.#tool.approve(this.#input, scene);
   }
 
-  async execute(context: ToolContext): Promise<ToolReply> {
+  async execute(context: ToolContext, hears?: Hears): Promise<ToolReply> {
     const { id, output } = this.#tool;
     const returned = await this.#tool.execute(this.#input, context);
     if (returned instanceof Reply) return returned;
-    return output === undefined
-      ? replyOf(id, returned)
-      : withRoom(seldom.open(), returned, ({ checkedReply }, given) => checkedReply(id, output, given, this.#bounds));
+    const plain = output === undefined ? plainReply(returned) : undefined;
+    if (plain !== undefined) return plain;
+    hears?.answered();
+    const { toolData, checkedReply } = await seldom.open();
+    return output === undefined ? succeeded(toolData(id, returned)) : checkedReply(id, output, returned, this.#bounds);
   }
 
   async reconcile(context: ToolContext): Promise<Reconciled> {

@@ -82,6 +82,26 @@ describe("the handoff tool", () => {
     await over.runtime.close();
   });
 
+  test("the limit of steps holds for a run that comes back from an agent that counts none", async () => {
+    const returning = defineTool({
+      id: "return_to_a",
+      description: "",
+      input: z.object({}),
+      execute: () => reply("ok", { command: command().update(activeAgent, "a") }),
+    });
+    const stay = defineTool({ id: "stay", description: "", input: z.object({}), execute: () => "ok" });
+    const { runtime } = open(
+      [handoffTo("b"), ...["stay", "return_to_a", "stay", "stay", "stay"].map((name) => toolCall(name, {})), text("never")],
+      {
+        agents: { a: { model: "fast", maxSteps: 5, handoffs: ["b"] }, b: { model: "fast", maxSteps: 50 } },
+        tools: [returning, stay],
+      },
+    );
+    const ended = await runtime.run({ agent: "a", input: "go" });
+    expect(ended).toMatchObject({ status: "stopped", limit: "max-steps", steps: 5, detail: "5 of 5 steps" });
+    await runtime.close();
+  });
+
   test("multi-agent 29: step 2 runs agent b on the same run id with all messages and with frontend tools", async () => {
     const { model, runtime } = open([handoffTo("b"), toolCall("pick", {})]);
     const waiting = await runtime.run({ agent: "a", thread: "t", input: "go", frontendTools: [PICK] });

@@ -212,14 +212,17 @@ describe("the stats", () => {
     expect(terminationOf(late.store.snapshot().get(runLifecycle))).toMatchObject({ code: "timeout" });
   });
 
-  it("are counted once per turn also when the policy loses a conflict and runs again", async () => {
+  it.each<[string, StopCondition[]]>([
+    ["nothing but the limit", []],
+    ["a condition", [{ type: "timeout", seconds: 0 }]],
+  ])("are counted once per turn also when the policy loses a conflict and runs again, with %s", async (_, conditions) => {
     const rival = plugin("rival", (r) =>
       r.hook("afterInference", ({ clock }) => command().update(runLifecycle, { type: "set-running", at: clock.now() })),
     );
-    const run = await running([{ type: "timeout", seconds: 0 }], 2, [rival]);
+    const run = await running(conditions, 2, [rival]);
     expect(await run.turn(turnOf("a"))).toBeUndefined();
     expect(await run.turn(turnOf("b"))).toMatchObject({ code: "max-steps" });
-    expect(run.stats()?.stepCount).toBe(2);
+    expect(run.stats()?.stepCount).toBe(conditions.length === 0 ? undefined : 2);
   });
 
   it("are not kept for a limit of steps alone, unless the run may be handed over", async () => {

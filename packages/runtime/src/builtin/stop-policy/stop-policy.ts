@@ -22,8 +22,8 @@ const ended = (termination: Stop, at: number): RunLifecycleUpdate => ({ type: "d
  * that is two hooks and two commits of state less in most runs (5 % of a short one).
  */
 export function stopPolicy(maxSteps: number, conditions: readonly StopCondition[] = [], isShared = false): Plugin {
-  const judge = (before: StopStats, turn: Turn, now: number): Late<Judged> => {
-    const reason = overSteps(before.stepCount + 1, maxSteps);
+  const judge = (before: StopStats, step: number, turn: Turn, now: number): Late<Judged> => {
+    const reason = overSteps(step, maxSteps);
     if (conditions.length === 0) return { update: { type: "turn", turn }, reason };
     return whenThere(seldom.open(), ({ judgeTurn }) => judgeTurn(conditions, { before, turn, now, reason }));
   };
@@ -39,11 +39,12 @@ export function stopPolicy(maxSteps: number, conditions: readonly StopCondition[
     r.hook("afterInference", ({ state, step, turn, clock }) => {
       const now = clock.now();
       const known = state.get(stopStats);
-      // In a run that was begun with an agent that keeps none.
-      const start = { type: "start", at: now, steps: step - 1 } as const;
-      const before = known ?? stopStats.apply(stopStats.initial(), start);
-      return whenThere(judge(before, turn, now), ({ update, reason }) => {
-        const change = known === undefined ? command().update(stopStats, start) : command();
+      // Steps of an agent that keeps none.
+      const others = { type: "start", at: known?.startTimeMs ?? now, steps: step - 1 } as const;
+      const isBehind = known === undefined || known.stepCount < others.steps;
+      const before = isBehind ? stopStats.apply(known ?? stopStats.initial(), others) : known;
+      return whenThere(judge(before, step, turn, now), ({ update, reason }) => {
+        const change = isBehind ? command().update(stopStats, others) : command();
         change.update(stopStats, update);
         return reason === undefined ? change : change.update(runLifecycle, ended(reason, now));
       });
