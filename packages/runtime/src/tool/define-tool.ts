@@ -1,7 +1,6 @@
 import {
   AwakenError,
   checkOptions,
-  isJson,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -21,10 +20,11 @@ import type { HookScene } from "../phase/hook.ts";
 import { type AnyStateKey, isKeyList } from "../state/key.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import { allow } from "./allow.ts";
+import { checkedReply } from "./checked-reply.ts";
 import type { JsonOnly } from "./json-only.ts";
 import { Reply } from "./plain-reply.ts";
-import { seldom } from "./seldom-door.ts";
-import type { Hears, PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
+import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
+import { toolData } from "./tool-data.ts";
 import { guessToolKind, TOOL_KINDS, type ToolKind } from "./tool-kind.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -90,14 +90,6 @@ function checkInit(init: unknown): void {
   checkOptions("invalid_tool", typeof id === "string" ? `tool '${shorten(id)}'` : "defineTool", init, INIT);
 }
 
-const succeeded = (data: JsonValue): Reply => new Reply({ type: "success", data }, undefined);
-
-/** Undefined: it has to be looked through, because JSON would lose some of it. */
-function plainReply(returned: unknown): Reply | undefined {
-  if (returned === undefined) return succeeded(null);
-  return isJson(returned) ? succeeded(returned) : undefined;
-}
-
 /** A call of a tool that was declared here. */
 class DefinedCall<I, O> implements PreparedCall {
   readonly #tool: ToolInit<I, O>;
@@ -118,15 +110,14 @@ class DefinedCall<I, O> implements PreparedCall {
     return this.#tool.approve === undefined ? allow() : this.#tool.approve(this.#input, scene);
   }
 
-  async execute(context: ToolContext, hears?: Hears): Promise<ToolReply> {
+  async execute(context: ToolContext): Promise<ToolReply> {
     const { id, output } = this.#tool;
     const returned = await this.#tool.execute(this.#input, context);
     if (returned instanceof Reply) return returned;
-    const plain = output === undefined ? plainReply(returned) : undefined;
-    if (plain !== undefined) return plain;
-    hears?.answered();
-    const { toolData, checkedReply } = await seldom.open();
-    return output === undefined ? succeeded(toolData(id, returned)) : checkedReply(id, output, returned, this.#bounds);
+    // Never behind a door: what was done must not fail because a file is gone.
+    return output === undefined
+      ? new Reply({ type: "success", data: toolData(id, returned) }, undefined)
+      : checkedReply(id, output, returned, this.#bounds);
   }
 
   async reconcile(context: ToolContext): Promise<Reconciled> {

@@ -4,7 +4,7 @@ import type { Clock } from "../stream/clock.ts";
 import { type Late, withRoom } from "../stream/door.ts";
 import { plainData } from "./plain-data.ts";
 import { seldom } from "./seldom-door.ts";
-import type { Hears, PreparedCall, ToolContext, ToolReply } from "./tool.ts";
+import type { PreparedCall, ToolContext, ToolReply } from "./tool.ts";
 
 /** What a tool may fail with before it has said a word. */
 type FailureCode = Exclude<ToolErrorCode, "not_found" | "interrupted">;
@@ -59,9 +59,9 @@ function plainReply(tool: string, reply: ToolReply): Late<ToolReply> {
 const refused = (thrown: unknown): ToolReply => ({ result: toolFailure("internal", errorMessage(thrown)), command: undefined });
 
 /** Also a tool that throws before it gives a promise. */
-function begin({ prepared, context }: Execution, hears: Hears): Promise<ToolReply> {
+function begin({ prepared, context }: Execution): Promise<ToolReply> {
   try {
-    return Promise.resolve(prepared.execute(context, hears));
+    return Promise.resolve(prepared.execute(context));
   } catch (thrown) {
     return Promise.reject(thrown);
   }
@@ -76,7 +76,7 @@ export const executeCall = (execution: Execution, done: (reply: ToolReply) => vo
 const NOTHING = () => {};
 
 /** It watches for the abort itself: a closure less for each call, and one less to leave with. */
-class Executing implements Watch, Hears {
+class Executing implements Watch {
   readonly #execution: Execution;
   #done: (reply: ToolReply) => void;
   #stopTimer = NOTHING;
@@ -91,8 +91,8 @@ class Executing implements Watch, Hears {
     const { bounds, clock, timeoutMs } = this.#execution;
     bounds.add(this);
     if (timeoutMs !== undefined) this.#stopTimer = clock.timer(timeoutMs, () => this.#timeOut(timeoutMs));
-    begin(this.#execution, this).then(
-      (reply) => this.#read(reply),
+    begin(this.#execution).then(
+      (reply) => this.#answered(reply),
       (thrown: unknown) => this.#threw(thrown),
     );
   }
@@ -104,12 +104,9 @@ class Executing implements Watch, Hears {
     this.#stopGrace = clock.timer(graceMs, () => this.#fail(toolFailure("cancelled", "the tool did not stop in time")));
   }
 
-  answered(): void {
+  #answered(reply: ToolReply): void {
+    // It answered in time, however long the part takes that reads the answer.
     this.#stopTimer();
-  }
-
-  #read(reply: ToolReply): void {
-    this.answered();
     const plain = plainReply(this.#execution.context.toolName, reply);
     if (plain instanceof Promise) void plain.then((read) => this.#end(read));
     else this.#end(plain);

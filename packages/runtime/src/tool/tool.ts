@@ -65,18 +65,13 @@ export type Reconciled =
   | { readonly type: "unknown" };
 
 /** One call with its input checked. The tool's types stay inside. An object with methods: to be wrapped, not to be spread. */
-export interface Hears {
-  /** The tool was in time, however long it takes to read its answer. */
-  answered(): void;
-}
-
 export interface PreparedCall {
   /** The input as the schema gave it, for tickets and logs. */
   readonly input: JsonValue;
   /** Asks the tool's own gate. */
   approve(scene: HookScene): Promise<Verdict>;
-  /** Does the work. What it throws is a failed result. Whoever `hears` is told that the tool has answered, when its answer is still to be read. */
-  execute(context: ToolContext, hears?: Hears): Promise<ToolReply>;
+  /** Does the work. What it throws is a failed result. */
+  execute(context: ToolContext): Promise<ToolReply>;
   /** Asks the tool what became of a call that was cut off. */
   reconcile(context: ToolContext): Promise<Reconciled>;
 }
