@@ -11,6 +11,28 @@ describe("rebuildAgentModelProvider", () => {
     agents: { b: { model: "pool" }, c: { model: "m" } },
   };
 
+  it("takes what the given object has from its class", () => {
+    class Managed {
+      readonly #given = fresh;
+      get providers() {
+        return this.#given.providers;
+      }
+      get models() {
+        return this.#given.models;
+      }
+      get agents() {
+        return this.#given.agents;
+      }
+    }
+    const make = () => handleOf({ ...POOLED, agents: BASIC.agents });
+    const [own, managed] = [make(), make()];
+    own.rebuildAgentModelProvider(fresh);
+    managed.rebuildAgentModelProvider(new Managed());
+    const idsOf = ({ registries }: ReturnType<typeof own.snapshot>) => [[...registries.models.keys()], [...registries.agents.keys()]];
+    expect(idsOf(managed.snapshot())).toEqual(idsOf(own.snapshot()));
+    expect(idsOf(own.snapshot()).flat()).not.toEqual([]);
+  });
+
   it("replaces providers, models and agents, and keeps everything else", () => {
     const handle = handleOf({
       ...POOLED,
