@@ -1,5 +1,4 @@
 import type { DispatchId, RunId, ThreadId } from "../ids.ts";
-import { NATURAL_END } from "../termination.ts";
 import {
   type AckedDispatch,
   type ClaimedDispatch,
@@ -13,6 +12,7 @@ import {
   dispatchRecord,
   type QueuedDispatch,
 } from "./dispatch-record.ts";
+import { DONE_NATURALLY } from "./done-naturally.ts";
 
 // The moves of one dispatch, as data in and data out: a store loads the row, moves it and writes it in one transaction. Those of the run that holds it; the others are in `dispatch-moves.ts`.
 
@@ -82,8 +82,6 @@ export function recordResult(dispatch: ClaimedDispatch, result: DispatchResult, 
   return { ...dispatch, echo: resultEcho(dispatch, result), updatedAt: now };
 }
 
-/** How most runs end, in what the queue keeps of it: one for all of them. */
-export const DONE_NATURALLY: DispatchResult = Object.freeze({ type: "done", termination: NATURAL_END });
 const ENDED_NATURALLY: DispatchEcho = Object.freeze({ type: "result", result: DONE_NATURALLY });
 
 function resultEcho({ echo }: ClaimedDispatch, result: DispatchResult): DispatchEcho {

@@ -69,7 +69,6 @@ export type { Lease } from "./dispatch-transitions.ts";
 export {
   ackDispatch,
   claimQueued,
-  DONE_NATURALLY,
   deadLetterDispatch,
   isDispatchOver,
   type NewDispatch,
@@ -95,6 +94,7 @@ export type {
   ScopedHint,
   ScopedThread,
 } from "./dispatches.ts";
+export { DONE_NATURALLY } from "./done-naturally.ts";
 export { effectKey } from "./effect-key.ts";
 export { effectiveMessages, foldedUpTo, GrowingView, type SequencedMessage, showEdit } from "./effective-view.ts";
 export { eventDraft, storedEvent } from "./event-records.ts";
