@@ -56,9 +56,9 @@ interface Manifest {
 }
 
 /**
- * The modules of a package in one file for each of its entries, with what they share, and one for each part that is loaded later. What a first
- * program loads at once is one file, whatever parts use of it besides, and what it loads with the memory store is another: a bundler takes a
- * file apart no further, so what stands in one with code that is needed later is loaded with it.
+ * The modules of a package in one file for each of its entries, with what they share, and one for each part that is loaded later. What every
+ * program loads at once is one file, whatever parts use of it besides, and what it loads only without a store or only with that in memory is
+ * another: a bundler takes a file apart no further, so what stands in one with code that is needed later is loaded with it.
  */
 async function joinModules(name: string, groups: readonly Group[]): Promise<void> {
   const folder = join(ROOT, "packages", name);
@@ -97,7 +97,13 @@ async function joinModules(name: string, groups: readonly Group[]): Promise<void
 }
 
 for (const name of PACKAGES) build(name);
-const atOnce = await Promise.all(PARTS.map(({ source }) => bundle(source, { hasZod: false, isBuilt: true, keepsConstants: true })));
-// A module is in the first group that has it.
-const groups = atOnce.map(({ modulesAtOnce }, index) => ({ name: PARTS[index]?.group ?? "core", modules: new Set(modulesAtOnce) }));
+const atOnce = await Promise.all(
+  PARTS.map(async ({ group, source }): Promise<Group> => {
+    const { modulesAtOnce } = await bundle(source, { hasZod: false, isBuilt: true, keepsConstants: true });
+    return { name: group, modules: new Set(modulesAtOnce) };
+  }),
+);
+const shared = atOnce.flatMap(({ modules }) => [...modules]).filter((module) => atOnce.every(({ modules }) => modules.has(module)));
+// A module is in the first group that has it, with what it imports.
+const groups = [{ name: "core", modules: new Set(shared) }, ...atOnce];
 for (const name of JOINED) await joinModules(name, groups);

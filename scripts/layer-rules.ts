@@ -44,6 +44,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
     files: {
       "index.ts": "composition",
       "create-runtime.ts": "composition",
+      "open-runtime.ts": "composition",
       "runtime-init.ts": "composition",
       "runtime-late-store.ts": "composition",
       "runtime-memory.ts": "composition",
