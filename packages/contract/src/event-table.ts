@@ -15,7 +15,7 @@ import {
   ticketSchema,
   usageSchema,
 } from "./store/record-pieces.ts";
-import { countSchema, dispatchIdSchema, messageIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./store/schemas.ts";
+import { countSchema, dispatchIdSchema, messageIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./store/row-schemas.ts";
 import { mediaListSchema, toolResultSchema } from "./store/tool-result-schema.ts";
 import {
   jsonObjectSchema,

@@ -1,5 +1,5 @@
 import * as s from "../schema/all.ts";
-import { countSchema, nonBlankSchema, timeSchema } from "../store/schemas.ts";
+import { countSchema, nonBlankSchema, timeSchema } from "../store/row-schemas.ts";
 import { runIdSchema, threadIdSchema } from "../stored.ts";
 
 const entry = {

@@ -6,8 +6,8 @@ import { finalTerminationSchema } from "../store/final-termination.ts";
 import { messageSchema } from "../store/message-schema.ts";
 import { BOUNDARIES } from "../store/pending.ts";
 import { modelUsageSchema, ticketSchema, toolDescriptorSchema, usageSchema } from "../store/record-pieces.ts";
+import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, timeSchema } from "../store/row-schemas.ts";
 import { agentUsageSchema } from "../store/run-schema.ts";
-import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, timeSchema } from "../store/schemas.ts";
 import { CHILD_STRATEGIES } from "../store/threads.ts";
 import {
   jsonObjectSchema,

@@ -6,7 +6,7 @@ import type { Termination } from "../termination.ts";
 import { terminationSchema } from "../termination-schema.ts";
 import { finalTerminationSchema } from "./final-termination.ts";
 import { defineRecord } from "./record.ts";
-import { countSchema, dispatchIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";
+import { countSchema, dispatchIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./row-schemas.ts";
 
 export const DISPATCH_SCHEMA_VERSION = 1;
 export const DISPATCH_STATUSES = ["queued", "claimed", "acked", "cancelled", "superseded", "dead-letter"] as const;

@@ -3,7 +3,7 @@ import { idOf, jsonObjectSchema, runIdSchema, threadIdSchema } from "../stored.t
 import { EVENT_SCHEMA_VERSION } from "./event-version.ts";
 import { EVENT_VISIBILITIES, type EventDraft, eventCursor, type StoredEvent } from "./events.ts";
 import { defineRecord } from "./record.ts";
-import { nonBlankSchema, timeSchema } from "./schemas.ts";
+import { nonBlankSchema, timeSchema } from "./row-schemas.ts";
 
 const cursorSchema = s.transform(s.string(), (value) => eventCursor(value));
 const body = {

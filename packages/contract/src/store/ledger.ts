@@ -5,7 +5,7 @@ import * as s from "../schema/all.ts";
 import { jsonValueSchema, runIdSchema, threadIdSchema, toolCallIdSchema } from "../stored.ts";
 import type { ToolFailure, ToolPending, ToolResult, ToolSuccess } from "../tool.ts";
 import { defineRecord } from "./record.ts";
-import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";
+import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./row-schemas.ts";
 import { finalResultSchema, pendingResultSchema } from "./tool-result-schema.ts";
 
 export const LEDGER_SCHEMA_VERSION = 1;

@@ -14,7 +14,7 @@ import {
   textSchema,
   userContentListSchema,
 } from "./content-schema.ts";
-import { messageIdSchema, nonBlankSchema, positionSchema, rangeSchema } from "./schemas.ts";
+import { messageIdSchema, nonBlankSchema, positionSchema, rangeSchema } from "./row-schemas.ts";
 
 const assistantContentSchema = s.taggedUnion("type", [
   textSchema,

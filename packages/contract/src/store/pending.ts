@@ -4,7 +4,7 @@ import * as s from "../schema/all.ts";
 import { runIdSchema, threadIdSchema } from "../stored.ts";
 import { messageSchema } from "./message-schema.ts";
 import { defineRecord } from "./record.ts";
-import { messageIdSchema, positionSchema, timeSchema } from "./schemas.ts";
+import { messageIdSchema, positionSchema, timeSchema } from "./row-schemas.ts";
 
 export const PENDING_SCHEMA_VERSION = 1;
 

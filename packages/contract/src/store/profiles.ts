@@ -2,7 +2,7 @@ import type { JsonValue } from "../json.ts";
 import * as s from "../schema/all.ts";
 import { jsonValueSchema } from "../stored.ts";
 import { defineRecord } from "./record.ts";
-import { nonBlankSchema, timeSchema } from "./schemas.ts";
+import { nonBlankSchema, timeSchema } from "./row-schemas.ts";
 
 export const PROFILE_SCHEMA_VERSION = 1;
 

@@ -14,7 +14,7 @@ import {
 import type { Ticket } from "../suspension.ts";
 import type { ToolCall, ToolDescriptor } from "../tool.ts";
 import type { ModelUsage, Usage } from "../usage.ts";
-import { countSchema, nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";
+import { countSchema, nonBlankSchema, positionSchema, timeSchema } from "./row-schemas.ts";
 
 // Pieces of what is not needed before something is stored, read or followed: runs, tickets, events, the queue. Those of messages are in `schemas.ts`.
 

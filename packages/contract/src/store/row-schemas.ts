@@ -1,7 +1,9 @@
 import * as s from "../schema/all.ts";
 import { idOf } from "../stored.ts";
 
-// Pieces of records, beside those that plain messages have.
+// Pieces of records, beside those that plain messages have. Those stand apart: without a store no record is read.
+
+export { countSchema, messageIdSchema, nonBlankSchema } from "./schemas.ts";
 
 export const dispatchIdSchema = idOf("dispatch");
 

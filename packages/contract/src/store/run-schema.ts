@@ -27,7 +27,7 @@ import {
   toolDescriptorSchema,
   usageSchema,
 } from "./record-pieces.ts";
-import { countSchema, dispatchIdSchema, messageIdSchema, nonBlankSchema, positionSchema, rangeSchema, timeSchema } from "./schemas.ts";
+import { countSchema, dispatchIdSchema, messageIdSchema, nonBlankSchema, positionSchema, rangeSchema, timeSchema } from "./row-schemas.ts";
 import { areUnique } from "./unique.ts";
 
 const traceSchema = s.strictObject({

@@ -7,5 +7,3 @@ export const messageIdSchema = idOf("message");
 
 export const nonBlankSchema = s.text("expected a non-blank string");
 export const countSchema = s.int().check(s.atLeast(0));
-
-export { dispatchIdSchema, positionSchema, rangeSchema, timeSchema } from "./row-schemas.ts";

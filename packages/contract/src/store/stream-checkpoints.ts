@@ -4,7 +4,7 @@ import { runIdSchema, threadIdSchema, toolCallIdSchema } from "../stored.ts";
 import type { ToolCall } from "../tool.ts";
 import { defineRecord } from "./record.ts";
 import { toolCallSchema } from "./record-pieces.ts";
-import { countSchema, nonBlankSchema, timeSchema } from "./schemas.ts";
+import { countSchema, nonBlankSchema, timeSchema } from "./row-schemas.ts";
 
 export const STREAM_CHECKPOINT_SCHEMA_VERSION = 1;
 

@@ -5,7 +5,7 @@ import { endsBefore } from "./message-delta.ts";
 import { messageSchema } from "./message-schema.ts";
 import { defineRecord } from "./record.ts";
 import { persistedStateSchema } from "./record-pieces.ts";
-import { positionSchema, timeSchema } from "./schemas.ts";
+import { positionSchema, timeSchema } from "./row-schemas.ts";
 import { threadKind } from "./thread.ts";
 import { MESSAGE_SCHEMA_VERSION, type MessageRecord, type ThreadRecord } from "./thread-projection.ts";
 

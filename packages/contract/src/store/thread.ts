@@ -4,7 +4,7 @@ import type { JsonObject } from "../json.ts";
 import * as s from "../schema/all.ts";
 import { jsonObjectSchema, runIdSchema, threadIdSchema } from "../stored.ts";
 import { recordCheck } from "./record-check.ts";
-import { nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";
+import { nonBlankSchema, positionSchema, timeSchema } from "./row-schemas.ts";
 import { newThread, THREAD_SCHEMA_VERSION, type ThreadRecord } from "./thread-projection.ts";
 
 export const threadSchema = s

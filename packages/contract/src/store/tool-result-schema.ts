@@ -5,7 +5,7 @@ import { jsonObjectSchema, jsonValueSchema, resumeModeSchema, ticketIdSchema } f
 import type { Suspension } from "../suspension.ts";
 import type { ToolResult } from "../tool.ts";
 import { mediaSchemas } from "./content-schema.ts";
-import { timeSchema } from "./schemas.ts";
+import { timeSchema } from "./row-schemas.ts";
 
 export const mediaListSchema = s.array(s.taggedUnion("type", mediaSchemas));
 export const isMediaList = (value: unknown): value is readonly MediaContent[] => mediaListSchema.fits(value, 0);

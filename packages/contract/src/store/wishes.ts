@@ -7,7 +7,7 @@ import { decisionSchema, runIdSchema, threadIdSchema, ticketIdSchema } from "../
 import type { Decision } from "../suspension.ts";
 import type { QueuedDispatch } from "./dispatch-record.ts";
 import { defineRecord } from "./record.ts";
-import { nonBlankSchema, timeSchema } from "./schemas.ts";
+import { nonBlankSchema, timeSchema } from "./row-schemas.ts";
 
 export const WISH_SCHEMA_VERSION = 1;
 
