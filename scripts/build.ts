@@ -82,7 +82,7 @@ async function joinModules(name: string, groups: readonly Group[]): Promise<void
     dir: dist,
     sourcemap: true,
     entryFileNames: "[name].js",
-    chunkFileNames: "parts/[name]-[hash].js",
+    chunkFileNames: "parts/[name].js",
     codeSplitting: {
       groups: groups.map(({ name: group, modules }) => ({ name: group, test: (id: string) => modules.has(id) && !isEntry.has(id) })),
     },
