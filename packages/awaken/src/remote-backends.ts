@@ -1,19 +1,14 @@
 import type { Backend } from "@awaken/contract";
 import { A2A_PROFILE, type BackendFactory } from "@awaken/runtime";
 
-type Extension = typeof import("@awaken/extensions/a2a");
-
-/** Not a literal: a bundler for browsers, where agents are not asked like this, would take along what it needs of Node. */
-const EXTENSION = ["@awaken/extensions", "a2a"].join("/");
-
 /** What talks to A2A agents with its defaults. It is loaded when the first one is asked. */
 const a2a: BackendFactory = {
   type: "a2a",
   build(endpoint) {
     let backend: Promise<Backend> | undefined;
     const built = async (): Promise<Backend> => {
-      const extension: Extension = await import(EXTENSION);
-      return extension.a2a().build(endpoint);
+      const { buildA2a } = await import("./build-a2a.ts");
+      return buildA2a(endpoint);
     };
     const ready = () => (backend ??= built());
     return {
