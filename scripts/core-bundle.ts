@@ -26,6 +26,8 @@ interface Part {
   readonly source: string;
   /** Nothing may make it larger by accident; above `TARGET` it says how far we are from it. */
   readonly ceiling: number;
+  /** The same of our packages as they are installed, whose modules are joined. */
+  readonly ceilingInstalled: number;
 }
 
 /** What a first program imports: one agent with tools, and no store. */
@@ -33,12 +35,13 @@ export const FIRST_PROGRAM = 'export { createRuntime, defineTool } from "@awaken
 
 /** From the loop alone to all that a first program loads. Schema libraries, vendor packages, other stores and the command line are in neither. */
 export const PARTS: readonly Part[] = [
-  { name: "the runtime", group: "no-store", source: FIRST_PROGRAM, ceiling: 69_350 },
+  { name: "the runtime", group: "no-store", source: FIRST_PROGRAM, ceiling: 69_350, ceilingInstalled: 69_300 },
   {
     name: "awaken: runtime and memory store",
     group: "store",
     source: 'export { createRuntime, defineTool, memoryStore } from "awaken";',
     ceiling: 85_300,
+    ceilingInstalled: 85_350,
   },
 ];
 
