@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { FIRST_PROGRAM } from "../../scripts/core-bundle.ts";
 import { installInto, npm, PEERS_FOLDER, run } from "./install.ts";
 import { type Peer, ZOD_VERSION } from "./peer-list.ts";
 import { median } from "./statistics.ts";
@@ -18,6 +19,29 @@ export interface Target {
   readonly packages: number;
 }
 
+/** What a program is installed with, and what a bundler is given of it. */
+export interface Entry {
+  readonly name: string;
+  readonly source: string;
+  readonly target: Target;
+}
+
+interface OwnEntry {
+  readonly name: string;
+  readonly packages: readonly string[];
+  readonly source: string;
+}
+
+const OURS: readonly OwnEntry[] = [
+  { name: "awaken", packages: PACKAGES, source: 'export { createRuntime, defineTool, memoryStore } from "awaken";' },
+  {
+    name: "awaken, runtime and memory store",
+    packages: ["contract", "runtime", "stores"],
+    source: 'export { createRuntime, defineTool } from "@awaken/runtime"; export { memoryStore } from "@awaken/stores/memory";',
+  },
+  { name: "awaken, runtime alone", packages: ["contract", "runtime"], source: FIRST_PROGRAM },
+];
+
 export const modulesOf = (entry: string): readonly string[] => [...entry.matchAll(/from "([^"]+)"/g)].map(([, name = ""]) => name);
 
 function weigh(name: string, folder: string, modules: readonly string[]): Target {
@@ -33,23 +57,21 @@ export function buildOurs(): void {
 }
 
 /** The packages as users get them: packed as they were built, and installed from their archives away from the workspace. */
-export function installOurs(): { readonly targets: readonly Target[]; close(): void } {
+export function installOurs(): { readonly entries: readonly Entry[]; close(): void } {
   const folder = mkdtempSync(join(tmpdir(), "awaken-bench-install-"));
   const archives = new Map(PACKAGES.map((name) => [name, `file:${join(folder, pack(name, folder))}`]));
   const pick = (names: readonly string[]) =>
     Object.fromEntries(names.map((name) => [name === "awaken" ? name : `@awaken/${name}`, archives.get(name) ?? ""]));
-  const core = join(folder, "core");
-  const whole = join(folder, "whole");
-  installInto(core, { dependencies: pick(["contract", "runtime", "stores"]) });
-  installInto(whole, { dependencies: pick(PACKAGES) });
-  const targets = [
-    weigh("awaken", whole, ["awaken"]),
-    weigh("awaken, runtime and memory store", core, ["@awaken/runtime", "@awaken/stores/memory"]),
-  ];
-  // Ours come without a schema library; the program whose types are counted brings one.
-  installInto(whole, { dependencies: { ...pick(PACKAGES), zod: ZOD_VERSION } });
+  const entries = OURS.map(({ name, packages, source }) => {
+    const place = join(folder, packages.join("-"));
+    installInto(place, { dependencies: pick(packages) });
+    const target = weigh(name, place, modulesOf(source));
+    // Ours come without a schema library; the program whose types are counted brings one.
+    if (packages === PACKAGES) installInto(place, { dependencies: { ...pick(packages), zod: ZOD_VERSION } });
+    return { name, source, target };
+  });
   return {
-    targets,
+    entries,
     close: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
@@ -80,7 +102,7 @@ function start({ folder, modules }: Pick<Target, "folder" | "modules">): number 
 export function timeImports(targets: readonly Target[], rounds: number): ReadonlyMap<string, number> {
   const samples = new Map<string, number[]>(targets.map(({ name }) => [name, []]));
   for (let round = -1; round < rounds; round++) {
-    const bare = start({ folder: PEERS_FOLDER, modules: [] });
+    const bare = start({ folder: tmpdir(), modules: [] });
     for (const target of targets) {
       const over = start(target) - bare;
       if (round >= 0) samples.get(target.name)?.push(over);

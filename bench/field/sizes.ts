@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { countInstantiations } from "../../scripts/check-inference.ts";
 import { bundle } from "../../scripts/core-bundle.ts";
-import { installOurs, installPeer, type Target, timeImports } from "./cold-start.ts";
+import { type Entry, installOurs, installPeer, timeImports } from "./cold-start.ts";
 import { installedPeers } from "./install.ts";
 import { TYPE_PROGRAMS } from "./type-programs.ts";
 
@@ -36,12 +36,6 @@ function countTypes(name: string, folder: string): number {
   return countInstantiations(file);
 }
 
-interface Entry {
-  readonly name: string;
-  readonly source: string;
-  readonly target: Target;
-}
-
 /** `node:module` is what the bundler itself adds. */
 const isOfNode = (name: string): boolean => !name.startsWith("zod") && name !== "node:module";
 
@@ -61,18 +55,9 @@ async function measureOne({ name, source, target }: Entry, importMs: number | un
   };
 }
 
-const OUR_SOURCES: Readonly<Record<string, string>> = {
-  awaken: 'export { createRuntime, defineTool, memoryStore } from "awaken";',
-};
-const CORE_SOURCE = 'export { createRuntime, defineTool } from "@awaken/runtime"; export { memoryStore } from "@awaken/stores/memory";';
-
 export async function measureSizes(rounds: number, report: Report): Promise<readonly Size[]> {
   const ours = await attempt("our packages", report, installOurs);
-  const entries: Entry[] = (ours?.targets ?? []).map((target) => ({
-    name: target.name,
-    source: OUR_SOURCES[target.name] ?? CORE_SOURCE,
-    target,
-  }));
+  const entries: Entry[] = [...(ours?.entries ?? [])];
   for (const peer of installedPeers()) {
     const target = await attempt(peer.name, report, () => installPeer(peer));
     if (target !== undefined) entries.push({ name: peer.name, source: peer.entry, target });
