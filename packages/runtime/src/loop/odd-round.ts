@@ -50,14 +50,9 @@ async function stopCall(round: OpenRound, live: LiveCall, stop: Intercept): Prom
   return stop.type === "block" ? stop.reason : undefined;
 }
 
-/** A call that waits, or in a round that lasts. Behind a failure, results are recorded and no more. */
+/** A call that waits, or in a round that lasts. */
 export function finishOdd(round: OpenRound, call: AllowedCall, reply: ToolReply): void | Promise<void> {
-  if (round.failure !== undefined) {
-    round.settled.push(call.call.id);
-    recordCall(round.ctx, call, reply.result);
-    return;
-  }
-  if (round.running.isLasting) keepOrder(round);
+  if (round.running.isLasting && round.failure === undefined) keepOrder(round);
   return round.finish(call, reply);
 }
 

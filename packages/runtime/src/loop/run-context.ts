@@ -216,7 +216,7 @@ export interface OpenRound {
   start(): Promise<void>;
   /** Returns when all are over, or, if that will do, as soon as the round lasts. */
   bringToEnd(mayLast?: boolean): Promise<void>;
-  /** Without a promise when no hook has to be waited for. */
+  /** Without a promise when no hook has to be waited for. Behind a failure, the result is recorded and no more. */
   finish(live: LiveCall, reply: ToolReply): Late<void>;
   note(result: ToolResult): void;
 }

@@ -2,8 +2,9 @@ import { errorMessage, type ToolCallState, type ToolCallStatus, type ToolPending
 import { command, extendCommand } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
 import { INTERRUPTED_RESULT } from "../prompt/interrupted-result.ts";
+import { schemas } from "../state/late-schema.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
-import { type Late, withRoom } from "../stream/door.ts";
+import { type Late, whenThere, withRoom } from "../stream/door.ts";
 import type { RunAgent } from "../tool/child-result.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
 import type { ToolContext, ToolReply } from "../tool/tool.ts";
@@ -57,11 +58,12 @@ const refused = (thrown: unknown): ToolReply => ({
   command: undefined,
 });
 
-/** A tool's command that the state refuses is the tool's failure, not the run's. */
+/** A tool's command that the state refuses, or that cannot be read, is the tool's failure, not the run's. */
 function checked(ctx: RunContext, reply: ToolReply): Late<ToolReply> {
-  if (reply.command === undefined) return reply;
+  const { command } = reply;
+  if (command === undefined) return reply;
   try {
-    const checking = ctx.phases.check(reply.command);
+    const checking = whenThere(schemas.open(), () => ctx.phases.check(command));
     return checking instanceof Promise ? checking.then(() => reply, refused) : reply;
   } catch (thrown) {
     return refused(thrown);

@@ -1,7 +1,6 @@
 import { errorMessage, type ToolResult } from "@awaken/contract";
 import type { LedgerClaim } from "@awaken/contract/store";
-import { schemas } from "../state/late-schema.ts";
-import { type Late, whenThere } from "../stream/door.ts";
+import type { Late } from "../stream/door.ts";
 import type { ToolReply } from "../tool/tool.ts";
 import { gateCall } from "./gate-call.ts";
 import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
@@ -176,19 +175,24 @@ class Round implements OpenRound {
   }
 
   #finishOne(call: AllowedCall, reply: ToolReply): Late<void> {
-    // What state needs that a tool changes.
-    const opening = reply.command && schemas.open();
-    if (opening instanceof Promise) return opening.then(() => this.#finishOne(call, reply));
-    const isOdd = reply.result.type === "pending" || this.running.isLasting || this.failure !== undefined;
-    return isOdd ? this.#finishOdd(call, reply) : this.finish(call, reply);
-  }
-
-  #finishOdd(call: AllowedCall, reply: ToolReply): Late<void> {
-    return whenThere(this.ctx.seldom.open(), (room) => room.finishOdd(this, call, reply));
+    const isPending = reply.result.type === "pending";
+    if (!isPending && !this.running.isLasting) return this.finish(call, reply);
+    const room = this.ctx.seldom.open();
+    if (!(room instanceof Promise)) return room.finishOdd(this, call, reply);
+    return room.then(
+      ({ finishOdd }) => finishOdd(this, call, reply),
+      (thrown: unknown) => {
+        // Without its part no call can wait; what one has done is kept.
+        if (isPending) throw thrown;
+        return this.finish(call, reply);
+      },
+    );
   }
 
   finish(live: LiveCall, reply: ToolReply): Late<void> {
     this.settled.push(live.call.id);
+    // Behind a failure, results are recorded and no more.
+    if (this.failure !== undefined) return recordCall(this.ctx, live, reply.result);
     const result = completeCall(this.ctx, live, reply);
     return result instanceof Promise ? result.then((told) => this.note(told)) : this.note(result);
   }
