@@ -70,13 +70,6 @@ export const more: More = {
       throw thrown;
     }
   },
-  keepUnread: async (parts, run, ctx) => {
-    try {
-      await (await moreRoom.open()).keepUnread(parts, run, ctx);
-    } catch (thrown) {
-      parts.log.error(`messages could not be kept: ${errorMessage(thrown)}`, { runId: run.runId });
-    }
-  },
   withFamily: async (parts, ended) => {
     let room: Awaited<ReturnType<typeof moreRoom.open>>;
     try {

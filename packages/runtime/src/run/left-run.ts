@@ -2,8 +2,6 @@ import type { Holding } from "../commit/holding.ts";
 import { isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import { stepSoFar } from "../loop/step-so-far.ts";
-import type { ActiveRun } from "./active-runs.ts";
-import type { RunParts } from "./run-parts.ts";
 
 /** With what is known of it here: whoever waits for it follows it from there. */
 export async function left(ended: LoopOutcome, ctx: RunContext, holding: Holding | undefined): Promise<LeftRun> {
@@ -18,12 +16,4 @@ export async function left(ended: LoopOutcome, ctx: RunContext, holding: Holding
 function leftUnkept({ runId, threadId, termination }: LoopResult): LeftRun {
   const { code = "storage_io", message } = termination.type === "error" ? termination : { message: "the run left without its last commit" };
   return { type: "left", runId, threadId, failure: { of: "store", code, message, mayPass: true, retryAfterMs: undefined } };
-}
-
-/** Messages that were accepted too late for the model to read are in the log for whoever goes on with the thread; news of tasks are told again. */
-export async function keepUnread({ tasks }: RunParts, { inbox, threadId: thread }: ActiveRun, { writer }: RunContext): Promise<void> {
-  const items = inbox.drain();
-  for (const item of items) if (item.type === "task") tasks.tell(thread, item.event);
-  const unread = items.flatMap((item) => (item.type === "messages" ? item.messages : []));
-  if (unread.length > 0) await writer.append(unread);
 }

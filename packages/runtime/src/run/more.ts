@@ -8,7 +8,7 @@ export { deliverHere } from "./deliver-here.ts";
 export { withFamily } from "./family-usage.ts";
 export { freed, isReleased } from "./freed.ts";
 export { initialize } from "./initialize.ts";
-export { keepUnread, left } from "./left-run.ts";
+export { left } from "./left-run.ts";
 export { openTasks } from "./open-tasks.ts";
 export { reconcile } from "./reconcile.ts";
 export { rewind } from "./rewind.ts";

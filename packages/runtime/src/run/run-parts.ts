@@ -62,8 +62,6 @@ export interface More {
   isReleased(parts: TenantParts, run: ActiveRun, timeoutMs: number): Promise<boolean>;
   /** What whoever waits for a run is told of one that left, or could not write its last commit and is tried again. */
   left(ended: LoopOutcome, ctx: RunContext, holding: Holding | undefined): Promise<LeftRun>;
-  /** What came too late for a run to read it is for whoever goes on with the thread. Never rejects. */
-  keepUnread(parts: RunParts, run: ActiveRun, ctx: RunContext): Promise<void>;
   /** What a run has used, with all that it started. */
   withFamily(parts: TenantParts, result: LoopResult): Promise<LoopResult>;
   /** What becomes of a run that went on elsewhere. */

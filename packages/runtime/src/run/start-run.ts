@@ -1,7 +1,7 @@
-import { type AgentEvent, AwakenError, type RunId, runId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, type Message, type RunId, runId } from "@awaken/contract";
 import { cancelTaskTool } from "../builtin/background/cancel-task-tool.ts";
 import type { Holding } from "../commit/holding.ts";
-import { isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
+import { attempt, isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
 import type { AgentPlans, RunContext } from "../loop/run-context.ts";
 import { type Begun, beginLoop, type RunHost, runFrom } from "../loop/run-loop.ts";
@@ -172,13 +172,14 @@ class Execution implements RunInit, AgentPlans, RunHost {
     return closing?.finally(() => this.#release());
   }
 
-  /** What was sent to a run that is begun once more is still in its inbox then. */
+  /** What was sent to a run that is begun once more is still in its inbox then. What came too late is kept with what is loaded: it was accepted. */
   #close(ctx: RunContext | undefined, isOver: boolean): Promise<void> | undefined {
     if (ctx === undefined) return this.#giveBack();
     const { ofRuntime, run, tasks } = this;
     this.tasks = undefined;
     tasks?.close();
-    return isOver && run.inbox.size > 0 ? ofRuntime.more.keepUnread(ofRuntime, run, ctx).then(() => this.#giveBack()) : this.#giveBack();
+    if (!isOver || run.inbox.size === 0) return this.#giveBack();
+    return Promise.resolve(attempt(ctx, "messages could not be kept", () => keepUnread(ofRuntime, run, ctx))).then(() => this.#giveBack());
   }
 
   #giveBack(): Promise<void> | undefined {
@@ -218,6 +219,16 @@ class Execution implements RunInit, AgentPlans, RunHost {
     if (this.#order === undefined || this.#order.holding !== undefined) return undefined;
     return AwakenError.is(thrown) && AGAIN.has(thrown.code) ? thrown : undefined;
   }
+}
+
+/** Messages that nobody has read are in the log for whoever goes on with the thread; news of tasks are told again. */
+function keepUnread({ tasks }: RunParts, { inbox, threadId }: ActiveRun, { writer }: RunContext): Late<void> {
+  const unread: Message[] = [];
+  for (const item of inbox.drain()) {
+    if (item.type === "task") tasks.tell(threadId, item.event);
+    else if (item.type === "messages") unread.push(...item.messages);
+  }
+  return unread.length > 0 ? writer.append(unread) : undefined;
 }
 
 /** The code that checks the answer is at hand as long as the run waits here. */
