@@ -100,6 +100,7 @@ const BEHIND_DOORS = [
   "loop/resume/recover-step.ts",
   "loop/resume/close-run.ts",
   "loop/resume/ending-plan.ts",
+  "loop/resume/take-over.ts",
   "loop/resume-order.ts",
   "runtime-with-store.ts",
   "relay/relays.ts",

@@ -6,7 +6,6 @@ import { toolWork } from "./builtin/tool-work-door.ts";
 import { moreRoom } from "./run/more-door.ts";
 import { text, toolCall } from "./testing/script.ts";
 import { defineTool } from "./tool/define-tool.ts";
-import { ask } from "./tool/verdict.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -42,19 +41,6 @@ describe("a part that cannot be loaded", () => {
     const { runtime } = team(MEMBERS, { tools: [pay], store: memoryStore(), workers: false, log });
     expect(await runtime.run({ agent: "lead", thread: "t", input: "go" })).toMatchObject({ status: "done", text: "lead heard: paid" });
     expect(warned).toEqual(["what the runs below used could not be read: no such file"]);
-    await runtime.close();
-  });
-
-  test("a run comes to its end although those that the one before it waited for cannot be told to stop", async () => {
-    const warned: string[] = [];
-    const pay = defineTool({ id: "pay", description: "Pays", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
-    const log = { warn: (message: string) => warned.push(message), error() {} };
-    const { runtime } = team(MEMBERS, { tools: [pay], store: memoryStore(), workers: false, log });
-    expect(await runtime.run({ agent: "lead", thread: "t", input: "go" })).toMatchObject({ status: "waiting" });
-    breakDoor();
-    expect(await runtime.run({ agent: "lead", thread: "t", input: "enough" })).toMatchObject({ status: "done", text: "as you like" });
-    expect(warned).toContain("runs could not be told to stop: no such file");
-    vi.restoreAllMocks();
     await runtime.close();
   });
 

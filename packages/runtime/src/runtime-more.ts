@@ -24,18 +24,16 @@ class LateChildren implements Children {
     return (await this.#open()).run(order);
   }
 
+  ready(): Late<unknown> {
+    return this.#open();
+  }
+
   async find(id: RunId): Promise<ChildEnd | undefined> {
     return (await this.#open()).find(id);
   }
 
   async cancel(ids: readonly RunId[]): Promise<void> {
-    try {
-      await (await this.#open()).cancel(ids);
-    } catch (thrown) {
-      // They end as cancelled when they are claimed: their parent is over.
-      const { ofRuntime, run } = this.#init;
-      ofRuntime.log.warn(`runs could not be told to stop: ${errorMessage(thrown)}`, { runId: run.runId });
-    }
+    await (await this.#open()).cancel(ids);
   }
 
   async tickets(): Promise<readonly Ticket[]> {

@@ -21,7 +21,7 @@ const isLost = (reason: unknown): boolean => AwakenError.is(reason) && reason.co
 /** What a run that was told to stop has started stops with it. One that somebody else has by now leaves it to him. */
 async function cancelBelow(ctx: RunContext, termination: Termination): Promise<void> {
   const children = openChildren(ctx.state);
-  if (children.length > 0) await ctx.children.cancel(children);
+  if (children.length > 0) await attempt(ctx, "runs could not be told to stop", () => ctx.children.cancel(children));
   if (termination.type === "cancelled" && ctx.tasks.hasAny && !isLost(ctx.signal.reason)) await ctx.tasks.cancel();
 }
 

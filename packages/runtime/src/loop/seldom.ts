@@ -8,7 +8,6 @@ export { askGates } from "./ask-gates.ts";
 export { awaitTasks, lookAfterTasks, readInput } from "./await-tasks.ts";
 export { bindPlugins } from "./bindings.ts";
 export { callResumed } from "./call-resumed.ts";
-export { takeSeededDecisions } from "./decisions/take-decisions.ts";
 export { allTickets, endBegun } from "./end-begun.ts";
 export { followHandoffs } from "./follow-handoffs.ts";
 export { askInside, executeInside } from "./inside.ts";
@@ -26,6 +25,7 @@ export {
   hintedRun,
   namedRun,
   recall,
+  takeOver,
 } from "./resume/seldom.ts";
 export { agentRunner } from "./run-agent.ts";
 export { shrink } from "./shrink-request.ts";

@@ -91,7 +91,7 @@ const openEnd = (child: ChildRun, steps: number): ChildEnd => ({
 const isDone = (written: Written | undefined): written is Written & { readonly run: DoneRun } => written?.run.status === "done";
 
 /** The runs that one run starts in this process. Agents come from the registry snapshot of the run. */
-export class ChildRuns implements Children {
+export class ChildRuns implements Omit<Children, "ready"> {
   readonly #parts: RunParts;
   readonly #parent: ActiveRun;
   readonly #resolution: Resolution;

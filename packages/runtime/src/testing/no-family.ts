@@ -31,6 +31,7 @@ export const NO_TASKS: RunTasks = {
 /** For runs that can have none. */
 export const NO_CHILDREN: Children = {
   run: () => Promise.reject(new Error("this run cannot start others")),
+  ready: () => undefined,
   find: () => Promise.resolve(undefined),
   cancel: () => Promise.resolve(),
   tickets: () => Promise.resolve([]),

@@ -1,5 +1,7 @@
 import { errorMessage, messageId, runIdentity } from "@awaken/contract";
 import { Landing } from "../../commit/land.ts";
+import { childrenOf } from "../../commit/tickets.ts";
+import { storedCalls } from "../../state/tool-call-states.ts";
 import { Bounds, DEFAULT_LIMITS } from "../../stream/bounds.ts";
 import type { Door } from "../../stream/door.ts";
 import { Listeners } from "../../stream/listeners.ts";
@@ -32,9 +34,12 @@ export interface Leaving {
 export async function closeLeft(leaving: Leaving): Promise<void> {
   const { left, asked, records, handles } = leaving;
   const { input } = asked.order;
+  const { scopeId, ids, clock, children } = handles;
   const loaded = await loadThread(records, resumeOrder(left, []), leaving.plan.agent.id, leaving.seldom);
+  // They are told to stop by the run that begins: it ends none that it could not stop.
+  const waiting = storedCalls(loaded.history.threadState).filter(({ status }) => status === "suspended");
+  if (childrenOf(waiting).length > 0) await children.ready();
   const by = input.find((message) => message.role === "user")?.id ?? input[0]?.id ?? messageId(asked.runId);
-  const { scopeId, ids, clock } = handles;
   const landing = new Landing({
     store: records,
     identity: runIdentity(left),

@@ -19,7 +19,7 @@ import { type LoadedThread, loadThread, type ThreadRoom } from "./load-thread.ts
  *   1. loaded      `loadThread`           the record of the run, its thread, and the step that was cut off, shown whole again
  *   2. opened      `activate`, `openRun`  what was asked over what is stored; calls that a new message abandons are superseded
  *   3. others left `closeLeft`            a run that this one leaves behind is ended first, and everything is loaded again
- *   4. taken up    `takeSeededDecisions`  decisions are checked, and on record before anything comes of them
+ *   4. taken up    `takeOver`             decisions are checked, and on record before anything comes of them
  *   5. calls ended `finishOpenCalls`      the loop's first work: calls of the cut step, then decided ones, then those held behind them
  *   6.             `runFrom`              steps, as in any run
  */
@@ -28,7 +28,7 @@ import { type LoadedThread, loadThread, type ThreadRoom } from "./load-thread.ts
 export interface ResumeRoom extends ThreadRoom {
   closeLeft(leaving: Leaving): Promise<void>;
   endingPlan(agentId: string): RunPlan;
-  takeSeededDecisions(ctx: RunContext, activation: Pick<Activation, "seededDecisions">): Promise<void>;
+  takeOver(ctx: RunContext, activation: Pick<Activation, "seededDecisions">): Promise<void>;
 }
 
 /** What a run is taken up with. */
@@ -67,10 +67,11 @@ export async function takeUp(taking: TakeUp): Promise<RunContext> {
     return takeUp({ ...taking, order: { ...order, found: undefined } });
   }
   const { resumed } = loaded;
-  if (resumed !== undefined) taking.adopt(resumed.runId);
-  if (opened.activation.seededDecisions.length > 0) await (await taking.seldom.open()).takeSeededDecisions(opened.ctx, opened.activation);
-  // Of two who take the run up only one gets past this.
-  if (resumed !== undefined) await opened.ctx.writer.write();
+  if (resumed !== undefined) {
+    taking.adopt(resumed.runId);
+    // Whoever read its record has loaded it.
+    await taking.seldom.here.takeOver(opened.ctx, opened.activation);
+  }
   return opened.ctx;
 }
 

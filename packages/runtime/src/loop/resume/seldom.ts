@@ -6,3 +6,4 @@ export { findNamed } from "./find-named.ts";
 export { finishCalls } from "./finish-calls.ts";
 export { checkParent, checkStands, hintedRun, namedRun } from "./named-run.ts";
 export { recall } from "./recall.ts";
+export { takeOver } from "./take-over.ts";
