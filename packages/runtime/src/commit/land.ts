@@ -210,15 +210,13 @@ export class Landing {
 
   #send(commit: ThreadCommit): Promise<CommitResult> {
     const store = this.#store;
+    // Whoever read its record has loaded what takes it up.
     const resumed = this.#resumed;
     if (!this.#isFirst) return store.commit(commit);
-    const write = (ports: CommitPorts) =>
-      resumed === undefined
-        ? ports.commit(commit)
-        : Promise.resolve(seldom.open()).then(({ takeUpOnce }) => takeUpOnce(ports, resumed, commit));
+    const write = (ports: CommitPorts) => (resumed === undefined ? ports.commit(commit) : seldom.here.takeUpOnce(ports, resumed, commit));
     const written = this.#holding?.first?.(commit, write);
     if (written !== undefined) return written;
     if (resumed === undefined) return store.commit(commit);
-    return Promise.resolve(seldom.open()).then(({ commitTakenUp }) => commitTakenUp(store, resumed, commit));
+    return seldom.here.commitTakenUp(store, resumed, commit);
   }
 }

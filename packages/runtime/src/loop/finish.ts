@@ -150,15 +150,6 @@ export function attempt({ log, identity: { runId } }: RunContext, failed: string
   }
 }
 
-/** Also those of the runs that its calls wait for, where they can be read. */
-async function allTickets(ctx: RunContext): Promise<readonly Ticket[]> {
-  try {
-    return await (await ctx.seldom.open()).allTickets(ctx);
-  } catch {
-    return openTickets(ctx);
-  }
-}
-
 /** What the store failed with, when that is not the end of the run: somebody goes on from its last commit. Whoever has a store has loaded what says so. */
 export const takenBack = (ctx: RunContext, thrown: unknown): Leaving | Elsewhere | undefined =>
   ctx.wayOut === undefined ? undefined : commitSeldom.here.takenBack(ctx, ctx.wayOut, thrown);
@@ -172,6 +163,7 @@ async function lostCommit(thrown: unknown): Promise<Termination> {
   }
 }
 
+/** Whoever began tasks has loaded what ends them (`run/open-tasks.ts`), and so has a call that waits: else it is others who began something. */
 const endBegun = (ctx: RunContext, given: Termination, isElsewhere: boolean): Late<unknown> =>
   attempt(ctx, "what the run began could not be ended", async () =>
     (await ctx.seldom.open()).endBegun(ctx, given, isElsewhere, isOver(ctx, given)),
@@ -199,8 +191,10 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
   if (ctx.checkOutput !== undefined && termination.type === "behavior-requested") await judgeEarly(ctx, ctx.checkOutput);
   const hooks = runEndHooks(ctx, termination);
   if (hooks instanceof Promise) await hooks;
-  const isAlone = openChildren(ctx.state).length === 0 && !ctx.tasks.hasRunning;
-  const tickets = isAlone ? openTickets(ctx) : await allTickets(ctx);
+  // Also tickets of the runs that it began: then it has loaded what reads them.
+  const { room } = ctx.seldom;
+  const isAlone = room === undefined || (openChildren(ctx.state).length === 0 && !ctx.tasks.hasRunning);
+  const tickets = isAlone ? openTickets(ctx) : await room.allTickets(ctx);
   let event = runEnd(ctx, termination, tickets);
   let isKept = !isElsewhere;
   ctx.writer.stage(event);

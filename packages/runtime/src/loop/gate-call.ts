@@ -23,8 +23,8 @@ export function gateCall(ctx: RunContext, live: LiveCall): Late<Gated> {
 }
 
 async function findOutcomeFirst(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated> {
-  const { findOutcome } = await ctx.seldom.open();
-  return (await findOutcome(ctx, live, claim)) ?? passGates(ctx, live);
+  // Whoever read the claim has loaded it.
+  return (await ctx.seldom.here.findOutcome(ctx, live, claim)) ?? passGates(ctx, live);
 }
 
 const ask = (ctx: RunContext, live: LiveCall, tool: Tool | undefined, begun?: Promise<Validated<PreparedCall>>): Late<Gated> =>

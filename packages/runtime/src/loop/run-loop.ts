@@ -317,5 +317,5 @@ function endNaturally(ctx: RunContext): Late<Termination | undefined> {
   });
 }
 
-/** Some call waits for a decision. */
-const suspend = async (ctx: RunContext): Promise<Termination | undefined> => (await ctx.seldom.open()).suspend(ctx);
+/** Some call waits for a decision, and has loaded what it waits with. */
+const suspend = (ctx: RunContext): Promise<Termination | undefined> => ctx.seldom.here.suspend(ctx);

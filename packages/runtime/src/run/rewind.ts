@@ -21,6 +21,7 @@ import { composeAddition } from "../commit/compose.ts";
 import { Landing } from "../commit/land.ts";
 import { type RewoundRows, rewindOver, rewoundRows } from "../commit/rewound-rows.ts";
 import { rowsAfter } from "../commit/rows-after.ts";
+import { seldom as commitSeldom } from "../commit/seldom-door.ts";
 import type { RunRecords } from "../loop/run-records.ts";
 import type { Clock } from "../stream/clock.ts";
 import { endingsOf, endOf, type Left, readLeft, type Taking, withoutCalls } from "./rewound-runs.ts";
@@ -112,6 +113,8 @@ async function loadHead({ records }: RunParts, thread: ThreadId): Promise<Thread
 async function takeOut(parts: RunParts, thread: ThreadId, id: MessageId): Promise<Rewound> {
   const { records, ids } = parts;
   const by = messageId(ids());
+  // What ends a run from its record.
+  await commitSeldom.open();
   let isUnsure = false;
   for (let tries = 1; ; tries++) {
     const head = await loadHead(parts, thread);
