@@ -10,27 +10,18 @@ import { whole } from "../phase/whole-door.ts";
 import { definePlugin } from "../plugin/define-plugin.ts";
 import { opening } from "../plugin/plugins-to-open.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
-import { Door } from "../stream/door.ts";
 import { checkEvents } from "../testing/event-checker.ts";
 import { failure, text, toolCall, toolCalls } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { allow } from "../tool/allow.ts";
 import { defineTool } from "../tool/define-tool.ts";
+import { GONE, gone } from "./gone.test-support.ts";
 import { moreRoom } from "./more-door.ts";
 import { seldom } from "./seldom-door.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();
 });
-
-/** As in a process that has not needed the part yet, and whose files are gone. */
-function gone(door: Door<unknown>): void {
-  vi.spyOn(door, "room", "get").mockReturnValue(undefined);
-  const missing = new Door<unknown>(() => Promise.reject(new Error("no such file")));
-  vi.spyOn(door, "open").mockImplementation(() => missing.open());
-}
-
-const GONE = { code: "internal", message: "a part is not loaded: no such file" };
 
 const book = defineTool({ id: "book", description: "Books", input: z.object({}), execute: () => "booked" });
 
