@@ -4,7 +4,7 @@ import { AwakenError, errorMessage } from "./error.ts";
 export type Late<T> = T | Promise<T>;
 
 const notLoaded = (why: unknown): AwakenError =>
-  AwakenError.is(why) ? why : new AwakenError("internal", `a part is not loaded: ${errorMessage(why)}`, { cause: why });
+  AwakenError.is(why) ? why : new AwakenError("part_not_loaded", `a part is not loaded: ${errorMessage(why)}`, { cause: why });
 
 const onTheirWay = new Set<Promise<unknown>>();
 

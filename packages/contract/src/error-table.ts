@@ -142,6 +142,8 @@ export const ERROR_TABLE = {
   shutting_down: { status: 503, canRetry: true },
   /** What a client says when nobody answers, or somebody who is no server of ours: what was asked may have happened, or not. */
   server_unreachable: { status: 502, canRetry: false },
+  /** A file of the program that was needed is gone, replaced by another version, or could not be opened. */
+  part_not_loaded: { status: 503, canRetry: false },
   // everything else
   internal: { status: 500, canRetry: false },
 } as const satisfies Record<string, ErrorRow>;

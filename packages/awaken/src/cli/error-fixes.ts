@@ -139,6 +139,7 @@ export const ERROR_FIXES: Readonly<Record<ErrorCode, Fix>> = {
   server_busy: SERVER,
   shutting_down: SERVER,
   server_unreachable: SERVER,
+  part_not_loaded: "start the process again: files of the program were replaced while it ran, or it had too many open",
   // everything else
   internal: OURS,
 };

@@ -1,4 +1,12 @@
-import { errorMessage, type ToolCallState, type ToolCallStatus, type ToolPending, type ToolResult, toolOutcome } from "@awaken/contract";
+import {
+  AwakenError,
+  errorMessage,
+  type ToolCallState,
+  type ToolCallStatus,
+  type ToolPending,
+  type ToolResult,
+  toolOutcome,
+} from "@awaken/contract";
 import { command, extendCommand } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
 import { INTERRUPTED_RESULT } from "../prompt/interrupted-result.ts";
@@ -53,12 +61,12 @@ function completion(ctx: RunContext, live: LiveCall, result: Ended) {
   return command().update(toolCallStates, { type: "set", call });
 }
 
-const refused = (thrown: unknown): ToolReply => ({
-  result: toolFailure("internal", `the tool's command was refused: ${errorMessage(thrown)}`),
-  command: undefined,
-});
+function refused(thrown: unknown): ToolReply {
+  if (AwakenError.is(thrown) && thrown.code === "part_not_loaded") throw thrown;
+  return { result: toolFailure("internal", `the tool's command was refused: ${errorMessage(thrown)}`), command: undefined };
+}
 
-/** A tool's command that the state refuses, or that cannot be read, is the tool's failure, not the run's. */
+/** A tool's command that the state refuses is the tool's failure, not the run's. Throws where the part is gone that reads it. */
 function checked(ctx: RunContext, reply: ToolReply): Late<ToolReply> {
   const { command } = reply;
   if (command === undefined) return reply;
@@ -76,11 +84,20 @@ function checked(ctx: RunContext, reply: ToolReply): Late<ToolReply> {
  */
 export function completeCall(ctx: RunContext, live: LiveCall, given: ToolReply): Late<ToolResult> {
   const reply = checked(ctx, given);
-  return reply instanceof Promise ? completeLater(reply, ctx, live) : complete(ctx, live, reply);
+  return reply instanceof Promise ? completeLater(reply, ctx, live, given) : complete(ctx, live, reply);
 }
 
-const completeLater = async (reply: Promise<ToolReply>, ctx: RunContext, live: LiveCall): Promise<ToolResult> =>
-  complete(ctx, live, await reply);
+async function completeLater(checking: Promise<ToolReply>, ctx: RunContext, live: LiveCall, given: ToolReply): Promise<ToolResult> {
+  let reply: ToolReply;
+  try {
+    reply = await checking;
+  } catch (thrown) {
+    // What was done is kept, and the run fails: what it was to be told of the state is lost.
+    recordCall(ctx, live, given.result);
+    throw thrown;
+  }
+  return complete(ctx, live, reply);
+}
 
 function complete(ctx: RunContext, live: LiveCall, { result: told, command: own }: ToolReply): Late<ToolResult> {
   const result = withTicket(ctx, told);

@@ -12,6 +12,7 @@ test("what another node could do is given back, what nobody can is a dead letter
   const of = (code: ConstructorParameters<typeof AwakenError>[0]) => judgeFailure(new AwakenError(code, "x")).type;
   expect(of("agent_not_found")).toBe("release");
   expect(of("storage_too_new")).toBe("release");
+  expect(of("part_not_loaded")).toBe("release");
   expect(of("model_not_found")).toBe("dead-letter");
   expect(of("storage_corrupt")).toBe("dead-letter");
   expect(of("storage_io")).toBe("retry");

@@ -63,8 +63,8 @@ export type Failure =
 /** Another owner has the run, says the store. */
 const LOST: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["fence_lost", "illegal_transition", "version_conflict"]);
 
-/** Another node may know it: one that has the agent, or one whose program is as new as the one that wrote the records. */
-const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["agent_not_found", "storage_too_new"]);
+/** Another node may know it: one that has the agent, whose program is as new as the one that wrote the records, or whose files are all there. */
+const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["agent_not_found", "storage_too_new", "part_not_loaded"]);
 
 const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "model_not_found",

@@ -225,11 +225,13 @@ describe.each(AT_ONCE)("an agent that the node does not know, on %s", (_, make) 
     expect(await two.wait(id)).toMatchObject({ status: "done", text: "known here" });
   });
 
-  test("its run is a dead letter after ten minutes, and not before", async () => {
+  test("its run is a dead letter after ten minutes, and not before; each process says once that it does not know it", async () => {
     const clock = fakeClock(1_000);
     await using store = make(() => clock.now());
-    await using one = inTime(store, clock);
-    await using _two = inTime(store, clock);
+    const warned: string[] = [];
+    const log = { warn: (message: string) => void warned.push(message), error() {} };
+    await using one = inTime(store, clock, { log });
+    await using _two = inTime(store, clock, { log });
     const { runId: id } = await one.start({ agent: "elsewhere", thread: "t", input: "x" });
     const waiting = one.wait(id, { timeoutMs: 3_600_000 });
     for (let ms = 0; ms < 600_000; ms += 5_000) await clock.advance(5_000);
@@ -240,6 +242,8 @@ describe.each(AT_ONCE)("an agent that the node does not know, on %s", (_, make) 
       error: { code: "dead_letter", message: expect.stringContaining("elsewhere") },
     });
     expect((await one.deadLetters.list()).items).toMatchObject([{ runId: id, error: expect.stringContaining("elsewhere") }]);
+    const said = expect.stringMatching(/^a dispatch is left to other nodes: .*elsewhere/);
+    expect(warned).toEqual([said, said]);
   });
 });
 

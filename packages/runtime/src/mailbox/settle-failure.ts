@@ -7,7 +7,7 @@ import { type Executor, fenceOf } from "./executor.ts";
 
 /** What becomes of a dispatch whose run is not over. On its last try it is a dead letter, and the run ends with it. */
 export async function settleFailure(executor: Executor, claimed: ClaimedDispatch, failure: Failure): Promise<void> {
-  const { queue, ask, clock, watchers } = executor;
+  const { queue, ask, clock, watchers, log } = executor;
   const fence = fenceOf(claimed);
   switch (failure.type) {
     case "lost":
@@ -23,11 +23,14 @@ export async function settleFailure(executor: Executor, claimed: ClaimedDispatch
       watchers.failed(Math.max(0, clock.now() - claimed.updatedAt));
       return;
     }
-    case "release":
-      if (executor.unknowns.triedFor(keyIn(queue.scopeId, claimed.dispatchId), clock.now()) > UNKNOWN_AGENT_MS)
-        return buryDispatch(executor, claimed, failure.error);
+    case "release": {
+      const key = keyIn(queue.scopeId, claimed.dispatchId);
+      // Once: it comes back every few seconds.
+      if (!executor.unknowns.has(key)) log.warn(`a dispatch is left to other nodes: ${failure.error}`, { dispatchId: claimed.dispatchId });
+      if (executor.unknowns.triedFor(key, clock.now()) > UNKNOWN_AGENT_MS) return buryDispatch(executor, claimed, failure.error);
       await ask("put a dispatch back", queue.dispatches.release(fence, UNKNOWN_AGENT_DELAY_MS));
       return;
+    }
     case "dead-letter":
       return buryDispatch(executor, claimed, failure.error);
   }

@@ -22,4 +22,28 @@ export function notYet(door: Door<unknown>): () => void {
   };
 }
 
-export const GONE = { code: "internal", message: "a part is not loaded: no such file" };
+export const GONE = { code: "part_not_loaded", message: "a part is not loaded: no such file" };
+
+/** As in a process that is about to load the part: it is there when what this gives is called. */
+export function slow(door: Door<unknown>): () => Promise<void> {
+  const open = door.open.bind(door);
+  const arrival = Promise.withResolvers<void>();
+  const room = vi.spyOn(door, "room", "get").mockReturnValue(undefined);
+  const enter = async (): Promise<unknown> => {
+    await arrival.promise;
+    room.mockRestore();
+    opened.mockRestore();
+    return open();
+  };
+  let loading: Promise<unknown> | undefined;
+  const opened = vi.spyOn(door, "open").mockImplementation(() => {
+    loading ??= enter();
+    return loading;
+  });
+  return async () => {
+    arrival.resolve();
+    await loading;
+    // Whoever waited for it has gone on.
+    await new Promise((done) => setTimeout(done, 1));
+  };
+}

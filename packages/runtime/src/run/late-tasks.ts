@@ -3,7 +3,7 @@ import type { OpenTasks } from "../builtin/background/open-tasks.ts";
 import type { CallVerbs, TaskCaller, TaskScene } from "../loop/run-tasks.ts";
 import { backgroundTasks, isReservedName, isRunning, taskIdOf } from "../state/background-tasks.ts";
 import { messageOutbox } from "../state/message-outbox.ts";
-import { type Late, whenThere } from "../stream/door.ts";
+import type { Late } from "../stream/door.ts";
 import type { SpawnOptions, TaskBody, TaskContext, TaskSummary } from "../tool/tasks.ts";
 import { LateVerbs, type LateWork, type LoadingTask } from "./late-verbs.ts";
 import type { OpenedTasks, RunInit } from "./run-parts.ts";
@@ -28,6 +28,8 @@ export class LateTasks implements OpenedTasks, LateWork {
   readonly #load: Load;
   readonly #before: OpenedTasks | undefined;
   #opened: OpenTasks | undefined;
+  /** One for all who ask meanwhile: each goes on in the order in which he asked. */
+  #opening: Promise<OpenTasks> | undefined;
   #isClosed = false;
   /** In the order in which they are started when the part is there: their ids follow from it. */
   #loading = NONE;
@@ -158,13 +160,24 @@ export class LateTasks implements OpenedTasks, LateWork {
   }
 
   #open(): Late<OpenTasks> {
-    return (
-      this.#opened ??
-      whenThere(this.#load(this.#init, this.#scene), (opened) => {
-        this.#opened ??= opened;
-        if (this.#isClosed) this.#opened.close();
-        return this.#opened;
-      })
-    );
+    const there = this.#opened ?? this.#opening ?? this.#load(this.#init, this.#scene);
+    if (!(there instanceof Promise)) return this.#enter(there);
+    this.#opening ??= this.#enterLater(there);
+    return this.#opening;
+  }
+
+  #enter(opened: OpenTasks): OpenTasks {
+    this.#opened ??= opened;
+    if (this.#isClosed) this.#opened.close();
+    return this.#opened;
+  }
+
+  /** What could not be loaded is asked for again by whoever needs it next. */
+  async #enterLater(loading: Promise<OpenTasks>): Promise<OpenTasks> {
+    try {
+      return this.#enter(await loading);
+    } finally {
+      this.#opening = undefined;
+    }
   }
 }

@@ -4,7 +4,6 @@ import { memoryStore } from "@awaken/stores/memory";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { office, works } from "../builtin/background/tasks.test-support.ts";
-import { always, team } from "../builtin/delegate/team.test-support.ts";
 import { seldom as commitSeldom } from "../commit/seldom-door.ts";
 import { createRuntime } from "../create-runtime.ts";
 import { command } from "../phase/command.ts";
@@ -89,56 +88,6 @@ test("an agent in the background stops with the run that began it, also when the
   await next.runtime.close();
 });
 
-describe("a run that goes on where the part is gone that ends what it began", () => {
-  const pay = defineTool({ id: "pay", description: "Pays", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
-  const MEMBERS = {
-    lead: {
-      turns: always(({ text: said }) => (said === "enough" ? text("as you like") : toolCall("agent_run_clerk", { prompt: "pay" }))),
-      spec: { delegates: ["clerk"], tools: [] },
-    },
-    clerk: { turns: always(() => toolCall("pay", {})), spec: { tools: ["pay"] } },
-  };
-
-  test.each([
-    ["its own", {}],
-    ["another run", { runId: "next" }],
-  ])("is left as it was, with the run that it waits for: %s", async (_, asked) => {
-    const store = memoryStore();
-    const { runtime } = team(MEMBERS, { tools: [pay], store, workers: false });
-    const waiting = await runtime.run({ agent: "lead", thread: "t", input: "go" });
-    const before = await store.runs.load(waiting.runId);
-    const [child] = await childrenOf(store, waiting.runId);
-    expect([waiting.status, child?.status]).toEqual(["waiting", "waiting"]);
-    gone(moreRoom);
-    await expect(runtime.run({ ...asked, agent: "lead", thread: "t", input: "enough" })).rejects.toMatchObject(GONE);
-    expect(await store.runs.load(waiting.runId)).toEqual(before);
-    vi.restoreAllMocks();
-    const ended = await runtime.run({ ...asked, agent: "lead", thread: "t", input: "enough" });
-    expect(ended).toMatchObject({ status: "done", text: "as you like" });
-    await runtime.close();
-    // It was told to stop: whoever works next on what is queued ends it.
-    const next = team(MEMBERS, { tools: [pay], store });
-    await expect.poll(() => statuses(store, waiting.runId), SOON).toEqual(["done"]);
-    expect(await store.runs.listOpenTickets(waiting.runId)).toEqual([]);
-    await next.runtime.close();
-  });
-
-  test("is left as it was, with its tasks", async () => {
-    const store = memoryStore();
-    const { runtime, does } = office({ lead: [works, text("I wait"), text("done")], aide: [] }, { store, workers: false });
-    does(async ({ tasks }) => void (await tasks.spawnAgent({ agent: "aide", input: "help" })));
-    const run = await runtime.run({ agent: "lead", thread: "t", input: "go" });
-    const before = await store.runs.load(run.runId);
-    expect(before).toMatchObject({ status: "waiting", waiting: { reason: "awaiting-tasks" } });
-    gone(moreRoom);
-    await expect(runtime.run({ agent: "lead", thread: "t", input: "and?" })).rejects.toMatchObject(GONE);
-    expect(await store.runs.load(run.runId)).toEqual(before);
-    vi.restoreAllMocks();
-    expect(await runtime.run({ agent: "lead", thread: "t", input: "and?" })).toMatchObject({ status: "waiting", text: "done" });
-    await runtime.close();
-  });
-});
-
 describe("what was done is kept where a part is gone", () => {
   const told = (events: readonly AgentEvent[]) =>
     events.flatMap((event) => (event.type === "tool-call-end" ? [`${event.toolName} ${event.outcome}`] : []));
@@ -193,7 +142,7 @@ describe("what was done is kept where a part is gone", () => {
     expect([...ends].sort()).toEqual(["asks failed", "book succeeded", "late succeeded"]);
   });
 
-  test("by a call beside one whose command cannot be read: the model reads why", async () => {
+  test("by a call whose command cannot be read, and one beside it: that fails the run", async () => {
     const count = defineState("count", { schema: z.number(), initial: () => 0, apply: (_value: number, next: number) => next });
     const notes = defineTool({
       id: "notes",
@@ -202,9 +151,10 @@ describe("what was done is kept where a part is gone", () => {
       state: [count],
       execute: () => reply("noted", { command: command().update(count, 1) }),
     });
-    const { result, ends } = await play([notes, after("book", 1)], schemas);
-    expect(result).toMatchObject({ status: "done", text: "done" });
-    expect(ends).toEqual(["notes failed", "book succeeded"]);
+    const { result, ends, ledger } = await play([notes, after("book", 1)], schemas);
+    expect(result).toMatchObject({ status: "failed", error: GONE });
+    expect(ends).toEqual(["notes succeeded", "book succeeded"]);
+    expect(ledger).toEqual(["notes finished", "book finished"]);
   });
 
   test("by whoever sent a message that came too late for the run", async () => {

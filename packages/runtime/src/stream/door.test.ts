@@ -30,7 +30,7 @@ describe("a door", () => {
       return { tries };
     });
     await expect(Promise.all([door.open(), door.open()])).rejects.toMatchObject({
-      code: "internal",
+      code: "part_not_loaded",
       message: "a part is not loaded: offline",
     });
     expect(await door.open()).toEqual({ tries: 2 });

@@ -2,6 +2,7 @@ import { errorMessage, type RunId, type Termination } from "@awaken/contract";
 import type { Reading } from "../../state/decode-value.ts";
 import type { Door } from "../../stream/door.ts";
 import type { Activation, RunHandles } from "../activation.ts";
+import { openChildren } from "../child-calls.ts";
 import type { OpenRunRecord } from "../end-news.ts";
 import { hasOpenCalls } from "../open-calls.ts";
 import { openRun } from "../open-run.ts";
@@ -61,6 +62,10 @@ export async function takeUp(taking: TakeUp): Promise<RunContext> {
   const opened = open(taking, loaded);
   const checking = taking.check(opened.activation.plan);
   if (checking !== undefined) await checking;
+  const { leftChildren, children, state, tasks } = opened.ctx;
+  // Runs that are to stop with it, or that it waits for, and tasks of its thread: it does not begin where it could not end them.
+  if (leftChildren.length + openChildren(state).length > 0) await children.ready();
+  if (tasks.hasAny) await tasks.ready();
   const left = leftBehind(loaded, opened);
   if (left !== undefined) {
     await (await taking.seldom.open()).closeLeft({ left, plan: opened.activation.plan, asked: taking, ...taking });
