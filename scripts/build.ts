@@ -57,7 +57,7 @@ interface Manifest {
 
 /**
  * The modules of a package in one file for each of its entries, with what they share, and one for each part that is loaded later. What every
- * program loads at once is one file, whatever parts use of it besides, and what it loads only without a store or only with that in memory is
+ * program loads at once is one file, whatever parts use of it besides, and what a program needs only without a store or only with that in memory is
  * another: a bundler takes a file apart no further, so what stands in one with code that is needed later is loaded with it.
  */
 async function joinModules(name: string, groups: readonly Group[]): Promise<void> {

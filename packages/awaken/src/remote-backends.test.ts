@@ -29,6 +29,15 @@ test("a backend for A2A that was handed in is the one", async () => {
   await runtime.close();
 });
 
+/** What a program of its own prints. */
+function played(program: string): unknown {
+  const cwd = join(import.meta.dirname, "..");
+  const flags = ["--conditions=awaken-source", "--input-type=module", "-e"];
+  const { stdout, stderr } = spawnSync(process.execPath, [...flags, program], { cwd, encoding: "utf8" });
+  expect(stderr).toBe("");
+  return JSON.parse(stdout);
+}
+
 const PROGRAM = `
   import { registerHooks } from "node:module";
   registerHooks({
@@ -45,14 +54,29 @@ const PROGRAM = `
 `;
 
 test("where the client is not installed, one line names the install", () => {
-  const cwd = join(import.meta.dirname, "..");
-  const { stdout, stderr } = spawnSync(process.execPath, ["--conditions=awaken-source", "--input-type=module", "-e", PROGRAM], {
-    cwd,
-    encoding: "utf8",
-  });
-  expect(stderr).toBe("");
-  expect(JSON.parse(stdout)).toEqual({
+  expect(played(PROGRAM)).toEqual({
     code: "invalid_plugin",
     message: "a remote agent (A2A) needs the package @a2a-js/sdk: npm install @a2a-js/sdk@1",
   });
+});
+
+const FAILING_ONCE = `
+  import { registerHooks } from "node:module";
+  let tries = 0;
+  registerHooks({
+    resolve(name, context, next) {
+      if (name.endsWith("/build-a2a.ts") && ++tries === 1) throw new Error("too many open files");
+      return next(name, context);
+    },
+  });
+  const { createRuntime } = await import("awaken");
+  const runtime = createRuntime({ agents: { legal: { remote: { a2a: "${NOBODY}" } } }, log: { warn() {}, error() {} } });
+  const messages = [];
+  for (const input of ["may I?", "and now?"]) messages.push((await runtime.run({ agent: "legal", input })).error.message);
+  console.log(JSON.stringify(messages));
+  await runtime.close();
+`;
+
+test("what could not be loaded when it was first asked is loaded when it is asked again", () => {
+  expect(played(FAILING_ONCE)).toEqual([expect.stringContaining("too many open files"), expect.stringContaining("is not public")]);
 });

@@ -10,7 +10,14 @@ const a2a: BackendFactory = {
       const { buildA2a } = await import("./build-a2a.ts");
       return buildA2a(endpoint);
     };
-    const ready = () => (backend ??= built());
+    const ready = (): Promise<Backend> => {
+      backend ??= built().catch((thrown: unknown) => {
+        // Whoever asks next asks for it again.
+        backend = undefined;
+        throw thrown;
+      });
+      return backend;
+    };
     return {
       profile: A2A_PROFILE,
       run: async (request) => (await ready()).run(request),

@@ -91,7 +91,7 @@ function openRegistry(init: RuntimeInit, problems: Problems, closing: AbortSigna
   return { registry, resolver, plugins };
 }
 
-/** For those who always give a store: without the places in memory. They are in files that a program with this one does not load at once. */
+/** For those who always give a store: without the places in memory. They are in files of their own, which a bundler leaves out of a program with this one. */
 export const createRuntimeOnStore = (given: RuntimeInit): Runtime => openRuntime(given, undefined);
 
 type InMemory = (clock: Clock) => FindPlace;

@@ -175,11 +175,20 @@ class Execution implements RunInit, AgentPlans, RunHost {
   /** What was sent to a run that is begun once more is still in its inbox then. What came too late is kept with what is loaded: it was accepted. */
   #close(ctx: RunContext | undefined, isOver: boolean): Promise<void> | undefined {
     if (ctx === undefined) return this.#giveBack();
-    const { ofRuntime, run, tasks } = this;
+    const { run, tasks } = this;
     this.tasks = undefined;
     tasks?.close();
-    if (!isOver || run.inbox.size === 0) return this.#giveBack();
-    return Promise.resolve(attempt(ctx, "messages could not be kept", () => keepUnread(ofRuntime, run, ctx))).then(() => this.#giveBack());
+    // What comes from here on is told to be too late, by whoever sends it.
+    if (isOver) run.inbox.close();
+    return isOver && run.inbox.size > 0 ? this.#keepUnread(ctx) : this.#giveBack();
+  }
+
+  async #keepUnread(ctx: RunContext): Promise<void> {
+    try {
+      await attempt(ctx, "messages could not be kept", () => keepUnread(this.ofRuntime, this.run, ctx));
+    } finally {
+      await this.#giveBack();
+    }
   }
 
   #giveBack(): Promise<void> | undefined {
