@@ -1,7 +1,9 @@
 import {
   AwakenError,
+  addUsage,
   type Backend,
   type BackendResult,
+  copyJson,
   durableStatus,
   errorMessage,
   type JsonObject,
@@ -41,12 +43,12 @@ function requestOf(ctx: RunContext, signal: AbortSignal): RootRequest {
     frontendTools: options.frontendTools,
     ...(options.overrides === undefined ? undefined : { overrides: options.overrides }),
     isContinuation,
-    emit: (event) => ctx.emit(event),
+    emit: (event) => ctx.emit(copyJson(event)),
     signal,
     remote: {
       stored: storedOf(ctx),
       keep: async (state: JsonObject) => {
-        ctx.state.commit(command().update(remoteBackend, state));
+        ctx.state.commit(command().update(remoteBackend, copyJson(state)));
         await ctx.writer.write();
       },
     },
@@ -75,11 +77,18 @@ function say(ctx: RunContext, messageId: MessageId, result: BackendResult, start
     ctx.tally.response = text;
   }
   const { artifacts, raw } = result.output;
-  if (artifacts.length > 0 || raw !== undefined) ctx.state.commit(command().update(backendOutput, toJson(result.output)));
+  if (artifacts.length > 0 || raw !== undefined) ctx.state.commit(command().update(backendOutput, copyJson(toJson(result.output))));
   if (result.status.type !== "completed") return;
   const { provider, upstream } = ctx.active.plan.model;
   const durationMs = ctx.clock.now() - startedAt;
-  ctx.emit({ type: "inference-end", provider, model: upstream, usage: result.usage ?? NO_USAGE, durationMs, finishReason: "end-turn" });
+  ctx.emit({
+    type: "inference-end",
+    provider,
+    model: upstream,
+    usage: addUsage(NO_USAGE, result.usage ?? NO_USAGE),
+    durationMs,
+    finishReason: "end-turn",
+  });
 }
 
 function outcomeOf(result: BackendResult): StepOutcome {

@@ -1,4 +1,4 @@
-import type { JsonValue, RunIdentity, ToolCall, ToolCallProgress } from "@awaken/contract";
+import { copyJson, type JsonValue, type RunIdentity, type ToolCall, type ToolCallProgress } from "@awaken/contract";
 import type { ProgressReport, ToolContext } from "../tool/tool.ts";
 import type { RunContext } from "./run-context.ts";
 import type { CallReport } from "./step-progress.ts";
@@ -41,7 +41,7 @@ export class Reporter implements Pick<ToolContext, "progress" | "activity" | "ou
   };
 
   readonly activity = (activityType: string, content: JsonValue): void => {
-    this.#report({ type: "activity-snapshot", messageId: this.#call.id, activityType, content });
+    this.#report({ type: "activity-snapshot", messageId: this.#call.id, activityType, content: copyJson(content) });
   };
 
   readonly output = (delta: string): void => {

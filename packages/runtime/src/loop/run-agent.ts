@@ -1,4 +1,4 @@
-import { type AgentEvent, AwakenError, type BackendResult, type RunId, statusLabel, type ToolCallId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, type BackendResult, copyJson, type RunId, statusLabel, type ToolCallId } from "@awaken/contract";
 import { CHILD_RUN } from "../commit/tickets.ts";
 import { countBelow } from "../commit/used-below.ts";
 import type { ChildRequest, ChildResult, RunAgent } from "../tool/child-result.ts";
@@ -27,7 +27,7 @@ const factsOf = ({ agentId, runId, status, response, output, steps, usage, state
   output,
   steps,
   ...(runId === undefined ? undefined : { runId }),
-  ...(usage === undefined ? undefined : { usage }),
+  ...(usage === undefined ? undefined : { usage: { ...usage } }),
   ...(state === undefined ? undefined : { state }),
   ...(threadState === undefined ? undefined : { threadState }),
 });
@@ -84,7 +84,8 @@ export function agentRunner(ctx: RunContext, live: LiveCall, { signal, idempoten
   const isFirst = !live.isReplay && live.resume === undefined && ctx.ledger?.isFirstTry(live) === true;
   let keys: ChildKeys | undefined;
   return async (request) => {
-    const { agent: agentId, input, state, policy, mustComplete = false } = request;
+    const { agent: agentId, input, policy, mustComplete = false } = request;
+    const state = copyJson(request.state);
     keys ??= new ChildKeys(idempotencyKey);
     const key = keys.next(request);
     const toolCallId: ToolCallId = call.id;

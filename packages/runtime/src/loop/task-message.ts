@@ -1,4 +1,4 @@
-import { copyJson, type Message, type MessageId, type TaskEvent, toJson } from "@awaken/contract";
+import { copyJson, freezeJson, type JsonValue, type Message, type MessageId, type TaskEvent, toJson } from "@awaken/contract";
 
 /** Attribute values are quoted, and the body cannot close the tag that it stands in. */
 function taskText(event: TaskEvent): string {
@@ -22,5 +22,10 @@ export const endIn = ({ metadata }: Message): string | undefined =>
 
 const isPlain = (result: unknown): result is string => typeof result === "string";
 
-/** The result of code, as it is told: anything else than JSON is made so. */
-export const toResult = (value: unknown) => (isPlain(value) ? value : value === undefined ? null : toJson(value));
+/** What code gives, as it is told: anything else than JSON is made so, and the code may keep its own. */
+export function toResult(value: unknown): JsonValue {
+  if (isPlain(value)) return value;
+  const own = copyJson(toJson(value));
+  freezeJson(own);
+  return own;
+}

@@ -1,6 +1,7 @@
 import {
   AwakenError,
   errorMessage,
+  freezeJson,
   type ToolCallState,
   type ToolCallStatus,
   type ToolPending,
@@ -101,6 +102,8 @@ async function completeLater(checking: Promise<ToolReply>, ctx: RunContext, live
 
 function complete(ctx: RunContext, live: LiveCall, { result: told, command: own }: ToolReply): Late<ToolResult> {
   const result = withTicket(ctx, told);
+  // Hooks are shown it before it is on record.
+  if (!ctx.active.plan.env.isOwn) freezeJson(result);
   const first = own === undefined ? completion(ctx, live, result) : extendCommand(completion(ctx, live, result), own);
   let done: PhaseOutcome | Promise<PhaseOutcome>;
   try {

@@ -1,4 +1,4 @@
-import { AwakenError, type Message, messageId, type ThreadId, threadId } from "@awaken/contract";
+import { AwakenError, asItIsNow, type Message, messageId, type ThreadId, threadId } from "@awaken/contract";
 import type { DeliveryMode, PendingQueue, PendingRecord } from "@awaken/contract/store";
 import { isNews } from "../loop/task-news.ts";
 import { type MessageInput, toMessages } from "../run/message-input.ts";
@@ -51,8 +51,9 @@ export function pendingVerbs(tenant: Tenant): PendingVerbs {
   return {
     list: async (thread) => ask("load pending messages", queue.pending.load(threadId(thread))),
     edit: async (thread, id, { revision, message, deliveryMode }) => {
+      const mode = deliveryMode === undefined ? undefined : { deliveryMode: asItIsNow(deliveryMode) };
+      const edit = { revision, ...messageOf(tenant, id, message), ...mode };
       await refuseNews(tenant, threadId(thread), id);
-      const edit = { revision, ...messageOf(tenant, id, message), ...(deliveryMode === undefined ? undefined : { deliveryMode }) };
       return ask("edit a message", queue.pending.update(threadId(thread), messageId(id), edit));
     },
     retract: async (thread, id, revision) => {

@@ -1,4 +1,4 @@
-import { type ContextMessage, type JsonObject, type Message, messageId } from "@awaken/contract";
+import { type ContextMessage, freezeJson, type JsonObject, type Message, messageId } from "@awaken/contract";
 import type { Ids } from "../stream/ids.ts";
 
 const PAGE = "frontend-context";
@@ -22,6 +22,7 @@ export class MadeMessages {
     if (before !== undefined) return before;
     const { role, content } = entry;
     const message: Message = { id: messageId(this.#ids()), role, visibility: "internal", content: [{ type: "text", text: content }] };
+    freezeJson(message);
     this.#ofEntries ??= new WeakMap();
     this.#ofEntries.set(entry, message);
     return message;
@@ -32,6 +33,7 @@ export class MadeMessages {
     if (this.#ofPage?.shown === shown) return this.#ofPage.message;
     const text = `<${PAGE}>\n${JSON.stringify(shown)}\n</${PAGE}>`;
     const message: Message = { id: messageId(PAGE), role: "system", visibility: "internal", content: [{ type: "text", text }] };
+    freezeJson(message);
     this.#ofPage = { shown, message };
     return message;
   }

@@ -1,4 +1,4 @@
-import { type Backend, type ChildRun, NO_USAGE, type RunIdentity, runId, threadId } from "@awaken/contract";
+import { addUsage, type Backend, type ChildRun, copyJson, NO_USAGE, type RunIdentity, runId, threadId } from "@awaken/contract";
 import { refuseUnsupported } from "../backend/check-profile.ts";
 import type { ChildEnd, ChildOrder } from "../loop/children.ts";
 import { raceAbort } from "../stream/abort.ts";
@@ -27,7 +27,8 @@ export async function runRemote({ ids }: RunParts, parent: RunIdentity, order: C
   order.begun(child);
   const asked = backend.run({
     ...{ role: "delegate", agentId, messages, newMessages: messages },
-    emit: (event) => {
+    emit: (said) => {
+      const event = copyJson(said);
       if (event.type === "activity-snapshot") return order.report(event);
       hear?.(event);
       pass(event, child.runId);
@@ -37,7 +38,8 @@ export async function runRemote({ ids }: RunParts, parent: RunIdentity, order: C
     signal: backend.profile.cancellation === "none" ? new AbortController().signal : signal,
   });
   const raced = backend.profile.cancellation === "none" ? await raceAbort(asked, signal) : { type: "value" as const, value: await asked };
-  const result = raced.type === "value" ? raced.value : cancelledResult(agentId);
+  const given = raced.type === "value" ? raced.value : cancelledResult(agentId);
+  const result = given.usage === undefined ? given : { ...given, usage: addUsage(NO_USAGE, given.usage) };
   const unrecorded = [{ agentPath: child.agentPath, runs: 1, usage: result.usage ?? NO_USAGE }];
   return { child, result, ending: remoteEnding(result), isDurable: false, unrecorded, recorded: [] };
 }

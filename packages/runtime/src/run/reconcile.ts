@@ -1,4 +1,14 @@
-import { AwakenError, copyJson, isJson, type JsonValue, type RunRecord, runIdentity, type ToolResult, ticketId } from "@awaken/contract";
+import {
+  AwakenError,
+  asItIsNow,
+  copyJson,
+  isJson,
+  type JsonValue,
+  type RunRecord,
+  runIdentity,
+  type ToolResult,
+  ticketId,
+} from "@awaken/contract";
 import { type LedgerEntry, sameJson } from "@awaken/contract/store";
 import { Landing } from "../commit/land.ts";
 import { lateResult } from "../loop/closing-messages.ts";
@@ -57,7 +67,8 @@ function readFinding(finding: Finding, entry: LedgerEntry): Exclude<ToolResult, 
  * Puts on record what somebody knows about a call that was left behind with an unknown outcome: it is the result of the call from then on,
  * for every run that begins later, and the call's outcome in the ledger. Nothing runs. The same finding twice is on record once.
  */
-export async function reconcile({ records, ids, clock }: RunParts, target: string, finding: Finding): Promise<void> {
+export async function reconcile({ records, ids, clock }: RunParts, target: string, given: Finding): Promise<void> {
+  const finding = asItIsNow(given);
   if (records.ledger === undefined) throw unknown(target);
   const entry = await findEntry(records, target);
   const run = entry === undefined ? undefined : await records.runs.load(entry.runId);

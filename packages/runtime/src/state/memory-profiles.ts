@@ -1,4 +1,4 @@
-import { AwakenError, DEFAULT_SCOPE, isJson, type ScopeId } from "@awaken/contract";
+import { AwakenError, DEFAULT_SCOPE, freezeJson, isJson, type ScopeId } from "@awaken/contract";
 import { PROFILE_SCHEMA_VERSION, type ProfileOwner, type ProfileRecord, type ProfileStore } from "@awaken/contract/store";
 
 type Owners = Map<ProfileOwner, Map<string, ProfileRecord>>;
@@ -29,6 +29,7 @@ export class MemoryProfiles implements ProfileStore {
   async put(owner: ProfileOwner, key: string, value: ProfileRecord["value"]): Promise<ProfileRecord> {
     if (!isJson(value)) throw new AwakenError("storage_validation", `the profile '${key}' must be JSON`, { details: { key } });
     const record = { schemaVersion: PROFILE_SCHEMA_VERSION, owner, key, value: structuredClone(value), updatedAt: this.#now() } as const;
+    freezeJson(record);
     const owners = this.#tenants.get(this.#scopeId) ?? new Map();
     this.#tenants.set(this.#scopeId, owners);
     owners.set(owner, (owners.get(owner) ?? new Map<string, ProfileRecord>()).set(key, record));

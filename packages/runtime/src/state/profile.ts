@@ -1,3 +1,4 @@
+import { asItIsNow } from "@awaken/contract";
 import { withRoom } from "../stream/door.ts";
 import type { ProfileAccessInit, ProfileKey } from "./profile-key.ts";
 import { profiles } from "./profiles-door.ts";
@@ -39,7 +40,7 @@ class Profiles implements ProfileAccess {
   }
 
   async write<T>(key: ProfileKey<T>, instance: string, value: T): Promise<void> {
-    return withRoom(profiles.open(), value, (room, given) => room.write(this.#init, key, instance, given));
+    return withRoom(profiles.open(), asItIsNow(value), (room, given) => room.write(this.#init, key, instance, given));
   }
 
   async delete<T>(key: ProfileKey<T>, instance: string): Promise<void> {

@@ -1,6 +1,8 @@
 import {
   AwakenError,
   checkOptions,
+  copyJson,
+  freezeJson,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -156,14 +158,21 @@ export function defineTool<I, O>(init: ToolInit<I, O> & JsonOnly<O>): Tool {
   };
 }
 
+/** Whoever declared the tool keeps his; this one models and hooks are shown. */
+function ownJson(given: JsonObject): JsonObject {
+  const own = copyJson(given);
+  freezeJson(own);
+  return own;
+}
+
 function describe<I, O>(init: ToolInit<I, O>): Tool["descriptor"] {
   const parameters = init.parameters ?? toJsonSchema(init.input);
   if (!isJsonObject(parameters)) throw new AwakenError("invalid_tool", `tool '${init.id}': parameters must be a JSON Schema object`);
   return Object.freeze({
     id: init.id,
     description: init.description,
-    parameters,
+    parameters: ownJson(parameters),
     ...(init.category === undefined ? {} : { category: init.category }),
-    ...(init.metadata === undefined ? {} : { metadata: init.metadata }),
+    ...(init.metadata === undefined ? {} : { metadata: ownJson(init.metadata) }),
   });
 }

@@ -9,6 +9,7 @@ import { dispatchConformance } from "./dispatches.ts";
 import { durabilityConformance } from "./durability.ts";
 import { eventConformance } from "./events.ts";
 import { familyConformance } from "./families.ts";
+import { handedInConformance } from "./handed-in.ts";
 import { headConformance } from "./heads.ts";
 import { ledgerConformance } from "./ledger.ts";
 import { lifecycleConformance, queueLifecycleConformance } from "./lifecycle.ts";
@@ -56,6 +57,7 @@ export function storeConformance<S extends Store>(
     familyConformance(it);
     rewindConformance(it);
     smallStoreConformance(it, hooks);
+    handedInConformance(it);
     sharedLogConformance(it);
     scopeConformance(it);
     lifecycleConformance(it);

@@ -1,4 +1,4 @@
-import { asItIsNow, type RunRecord } from "@awaken/contract";
+import type { RunRecord } from "@awaken/contract";
 import {
   type CommitResult,
   type CommitThread,
@@ -30,11 +30,9 @@ export const commitPort =
   ({ write, transaction }: Access): CommitThread =>
   (commit) => {
     if (isPlainCommit(commit) || seldom.room !== undefined) return write((change) => commitThread(change, commit));
-    // What is handed over stays as it is.
-    const given = isComposed(commit) ? commit : asItIsNow(commit);
     return transaction(async (inside) => {
       await seldom.open();
-      return inside.write((change) => commitThread(change, given));
+      return inside.write((change) => commitThread(change, commit));
     });
   };
 

@@ -228,7 +228,8 @@ export class ThreadTasks {
       const scene: BodyScene = {
         taskId,
         signal,
-        emit: (eventType, payload) => this.#live.has(taskId) && this.tell({ kind: "custom", taskId, eventType, payload }),
+        emit: (eventType, payload) =>
+          this.#live.has(taskId) && this.tell({ kind: "custom", taskId, eventType, payload: toResult(payload) }),
       };
       event = { kind: "completed", taskId, result: toResult(await body(scene)) };
     } catch (thrown) {

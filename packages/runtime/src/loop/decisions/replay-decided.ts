@@ -1,4 +1,4 @@
-import type { Termination, ToolCallState, ToolResult } from "@awaken/contract";
+import { freezeJson, type Termination, type ToolCallState, type ToolResult } from "@awaken/contract";
 import { command } from "../../phase/command.ts";
 import type { ResumedCall } from "../../phase/hook.ts";
 import { toolCallStates } from "../../state/tool-call-states.ts";
@@ -59,6 +59,7 @@ async function answer(ctx: RunContext, live: LiveCall, result: ToolResult): Prom
 }
 
 function replayOf(call: ToolCallState, resume: ResumedCall): LiveCall {
+  freezeJson(resume);
   const edited = editOf(call);
   // An edit on the second approval counts also when the first decision was no approval and has no place for it.
   const input = call.earlier === undefined || edited === undefined ? call.input : edited.input;

@@ -76,14 +76,19 @@ export function activate(asked: Asked, loaded: LoadedThread, plan: RunPlan, read
   const { resumed, history, input } = loaded;
   const { intent } = asked.order;
   const output = outputOf(asked, loaded);
+  const identity = identityOf(asked, loaded);
+  const options = optionsOf(asked, loaded, output);
+  // They are on record as they are, and hooks, tools, models and backends are shown them.
+  freezeJson(identity);
+  freezeJson(options);
   return {
-    identity: identityOf(asked, loaded),
+    identity,
     principal: principalOf(asked, loaded),
     plan,
     history,
     input,
     inputModes: asked.order.inputModes,
-    options: optionsOf(asked, loaded, output),
+    options,
     checkOutput: output?.check,
     isContinuation: resumed !== undefined && resumed.status !== "created",
     seededDecisions: intent.type === "resume" ? intent.decisions : NOTHING,
