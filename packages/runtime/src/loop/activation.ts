@@ -72,6 +72,13 @@ export interface Activation {
   readonly reading?: Reading;
 }
 
+/** Where what it does is put on record. */
+export interface RunWriting {
+  readonly landing: Landing;
+  /** Undefined: no effects are kept. */
+  readonly ledger?: RunLedger | undefined;
+}
+
 /** What it runs with: live objects of this process. */
 export interface RunHandles {
   /** The tenant. */
@@ -84,10 +91,6 @@ export interface RunHandles {
   /** While nobody listens, no event is made that only a listener would read. */
   readonly listeners: Listeners<AgentEvent>;
   readonly inbox: Queue<InboxItem>;
-  /** Where its commits go. */
-  readonly landing: Landing;
-  /** Undefined: no effects are kept. */
-  readonly ledger?: RunLedger | undefined;
   readonly profileStore: LateProfiles | undefined;
   readonly streams?: StreamCheckpointStore | undefined;
   /** How it leaves before its end; undefined: it does not. */

@@ -214,6 +214,7 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
   tellState(ctx, tellStepEnd(ctx));
   ctx.tell(event);
   const lifecycle = ctx.state.get(runLifecycle);
+  const { usage, usageByAgent, hasStarted } = countedOf(ctx.identity, ctx.tally);
   return {
     runId: ctx.identity.runId,
     threadId: ctx.identity.threadId,
@@ -222,7 +223,9 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
     waitingReason: lifecycle?.waitingReason,
     termination,
     steps: ctx.tally.steps,
-    ...countedOf(ctx.identity, ctx.tally),
+    usage,
+    usageByAgent,
+    hasStarted,
     recordedBelow: ctx.tally.recordedBelow,
     tickets,
     output: ctx.tally.output?.value,

@@ -8,7 +8,7 @@ import { PhaseEngine } from "../phase/engine.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { RunState } from "../state/run-state.ts";
 import type { Incoming } from "./accepted-input.ts";
-import type { Activation, RunHandles } from "./activation.ts";
+import type { Activation, RunHandles, RunWriting } from "./activation.ts";
 import { openChildren } from "./child-calls.ts";
 import { seatAgent } from "./handoff.ts";
 import { lastWords } from "./messages.ts";
@@ -81,15 +81,14 @@ const NONE: readonly never[] = Object.freeze([]);
 const NOTHING_COUNTED = { steps: 0, usage: NO_USAGE, usageByModel: [] };
 
 /** Everything that a run needs, before it begins: nothing is emitted and nothing is written here. */
-export function openRun(activation: Activation, handles: RunHandles): RunContext {
+export function openRun(activation: Activation, handles: RunHandles, { landing, ledger }: RunWriting): RunContext {
   const { identity, principal, options, checkOutput, isContinuation, plan, history } = activation;
   const state = openState(activation, handles.log);
-  const { ledger } = handles;
   const children = openChildren(state);
   const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
   const tally = new Tally(history.run?.counted ?? { ...NOTHING_COUNTED, answerId: messageId(handles.ids()) });
   if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
-  const { scopeId, signal, clock, bounds, ids, log, listeners, inbox, landing, profileStore, plans } = handles;
+  const { scopeId, signal, clock, bounds, ids, log, listeners, inbox, profileStore, plans } = handles;
   const written = { landing, identity, state, transcript, tally, ledger, listeners, tell };
   const active = seatAgent({ options, scopeId, identity, principal, transcript, signal, clock, profileStore }, plan);
   const ctx: Opened = {

@@ -68,6 +68,14 @@ async function run(view: Resolution, agentId: string) {
       log: recordedLog(),
       listeners: new Listeners(),
       inbox: new Queue(),
+      profileStore: undefined,
+      seldom: new Door(() => import("../loop/seldom.ts")),
+      cancelGraceMs: 1000,
+      plans: { replan: async (id) => view.resolve(id) },
+      children: NO_CHILDREN,
+      tasks: () => NO_TASKS,
+    },
+    {
       landing: new Landing({
         store,
         identity,
@@ -78,12 +86,6 @@ async function run(view: Resolution, agentId: string) {
         latestAt: 0,
         clock: { now: () => 0 },
       }),
-      profileStore: undefined,
-      seldom: new Door(() => import("../loop/seldom.ts")),
-      cancelGraceMs: 1000,
-      plans: { replan: async (id) => view.resolve(id) },
-      children: NO_CHILDREN,
-      tasks: () => NO_TASKS,
     },
   );
   return runLoop(ctx);

@@ -209,7 +209,7 @@ export class ActiveRuns {
 
   /** Takes the thread, in one synchronous step. */
   claim(threadId: ThreadId, runId: RunId): ActiveRun {
-    const own = this.#own ?? { byThread: new Map(), byRun: new Map() };
+    const own = this.#own ?? this.#open();
     if (own.byThread.has(threadId)) {
       throw new AwakenError("thread_already_running", `thread already has an active run: ${threadId}`, { details: { threadId } });
     }
@@ -217,7 +217,6 @@ export class ActiveRuns {
     const run = new ActiveRun(threadId, runId, this.#scopeId);
     own.byThread.set(threadId, run);
     own.byRun.set(runId, run);
-    this.#tenants.slots.set(this.#scopeId, own);
     this.#tenants.audience?.began(run);
     for (const began of this.#tenants.ears) began(run);
     return run;
@@ -275,6 +274,12 @@ export class ActiveRuns {
     if (byRun !== undefined && onThread !== undefined && byRun !== onThread) return { type: "ambiguous" };
     const run = byRun ?? onThread;
     return run === undefined ? { type: "none" } : { type: "found", run };
+  }
+
+  #open(): Slots {
+    const own: Slots = { byThread: new Map(), byRun: new Map() };
+    this.#tenants.slots.set(this.#scopeId, own);
+    return own;
   }
 
   get #own(): Slots | undefined {

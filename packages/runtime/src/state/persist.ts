@@ -1,48 +1,24 @@
-import {
-  AwakenError,
-  freezeJson,
-  type JsonValue,
-  type Log,
-  type PersistedState,
-  STATE_SCHEMA_VERSION,
-  type StateScope,
-  toJson,
-} from "@awaken/contract";
+import { AwakenError, freezeJson, type JsonValue, type Log, type PersistedState, STATE_SCHEMA_VERSION, toJson } from "@awaken/contract";
 import type { Reading } from "./decode-value.ts";
 import type { AnyStateKey } from "./key.ts";
 import type { LateState } from "./late-schema.ts";
-import type { SlotTable } from "./snapshot.ts";
+import type { ExportScope, SlotTable } from "./snapshot.ts";
 import { isOfToday, versionOf } from "./stored-value.ts";
 
 /** What to do with a stored key that nobody registered. */
 export type UnknownKeys = "error" | "skip";
 
-/** Those of one scope, those that may leave the process, all, or those that a run which is over still has. */
-export type ExportScope = StateScope | "full" | "shared" | "over";
-
-function isIn(key: AnyStateKey, scope: ExportScope): boolean {
-  if (scope === "shared") return key.shared;
-  // What the runtime keeps of a run, its record says when it is over.
-  if (scope === "over") return key.scope === "run" && !key.trusted;
-  return scope === "full" || key.scope === scope;
-}
-
 /** Most runs that are over have none. */
 const NO_EXTENSIONS: PersistedState["extensions"] = Object.freeze({});
 
 /** Values are frozen and were checked when they were committed, so they are handed out as they are. */
-export function encodeState(
-  revision: number,
-  keys: readonly AnyStateKey[],
-  values: readonly unknown[],
-  scope: ExportScope,
-): PersistedState {
+export function encodeState(revision: number, { keys, scopes }: SlotTable, values: readonly unknown[], scope: ExportScope): PersistedState {
   let extensions: Record<string, JsonValue> | undefined;
   let versions: Record<string, number> | undefined;
-  for (let slot = 0; slot < keys.length; slot++) {
+  for (const slot of scopes[scope]) {
     const key = keys[slot];
     const value = values[slot];
-    if (key === undefined || value === undefined || !key.persistent || !isIn(key, scope)) continue;
+    if (key === undefined || value === undefined) continue;
     extensions ??= {};
     extensions[key.name] = value as JsonValue;
     if (key.version > 1) {

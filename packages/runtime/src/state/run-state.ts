@@ -4,11 +4,11 @@ import type { Reading } from "./decode-value.ts";
 import type { KeptKeys } from "./kept.ts";
 import type { AnyStateKey, StateKey } from "./key.ts";
 import { type LateState, schemas } from "./late-schema.ts";
-import { decoded, decodeState, type ExportScope, encodeState, type UnknownKeys } from "./persist.ts";
+import { decoded, decodeState, encodeState, type UnknownKeys } from "./persist.ts";
 import { applied, initialValue, refusal } from "./reduce.ts";
-import { type SlotTable, Snapshot, type StateReader, slotTable } from "./snapshot.ts";
+import { type ExportScope, type SlotTable, Snapshot, type StateReader, slotTable } from "./snapshot.ts";
 
-const EMPTY: SlotTable = { keys: [], slots: new Map() };
+const EMPTY: SlotTable = /* @__PURE__ */ slotTable([]);
 
 /** Whoever changes a key that is not trusted, or restores one that nobody has registered, has opened it. */
 const lateState = (): LateState => schemas.here;
@@ -105,7 +105,7 @@ export class RunState implements StateReader {
 
   /** The persistent keys that are present and asked for. */
   export(scope: ExportScope): PersistedState {
-    const state = encodeState(this.revision, this.#table.keys, this.#values, scope);
+    const state = encodeState(this.revision, this.#table, this.#values, scope);
     return this.#kept === undefined || scope === "shared" ? state : this.#kept.into(state, scope === "over" ? "run" : scope);
   }
 

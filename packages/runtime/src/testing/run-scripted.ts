@@ -24,7 +24,7 @@ import type { CommitStore } from "../commit/commit-store.ts";
 import type { Holding } from "../commit/holding.ts";
 import { Landing } from "../commit/land.ts";
 import { DEFAULT_INFERENCE_POLICY } from "../inference/infer.ts";
-import type { Activation } from "../loop/activation.ts";
+import type { Activation, RunHandles } from "../loop/activation.ts";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { keepForStep } from "../loop/decisions/keep-for-step.ts";
 import { takeSeededDecisions } from "../loop/decisions/take-decisions.ts";
@@ -207,7 +207,7 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
   const { threadState } = activation.history;
   if (init.resume !== undefined || (threadState !== undefined && !isPlainState(threadState))) await seldom.open();
   const signal = init.signal ?? new AbortController().signal;
-  const ctx = openRun(activation, {
+  const handles: RunHandles = {
     scopeId: DEFAULT_SCOPE,
     signal,
     clock,
@@ -216,14 +216,14 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
     log: init.log ?? SILENT,
     listeners,
     inbox: init.inbox ?? new Queue(),
-    landing: landingOf(init, activation, thread, clock),
     profileStore: undefined,
     cancelGraceMs: 30_000,
     seldom,
     plans: { replan: (agentId) => replan(init, agentId) },
     children: NO_CHILDREN,
     tasks: () => NO_TASKS,
-  });
+  };
+  const ctx = openRun(activation, handles, { landing: landingOf(init, activation, thread, clock) });
   await takeSeededDecisions(ctx, activation);
   const result = await runLoop(ctx);
   if (isLeft(result)) throw new Error("a run that nobody can take over left before its end");

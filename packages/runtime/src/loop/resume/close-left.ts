@@ -26,7 +26,7 @@ export interface Leaving {
   /** Of the run that begins. */
   readonly asked: Asked;
   readonly records: RunRecords;
-  readonly handles: Omit<RunHandles, "landing">;
+  readonly handles: RunHandles;
   readonly seldom: Door<ThreadRoom>;
 }
 
@@ -62,7 +62,7 @@ function openLeft({ left, plan, asked, resolve, handles }: Leaving, loaded: Load
   const bounds = new Bounds(signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs });
   try {
     const activation = activate({ ...asked, order: resumeOrder(left, []) }, loaded, ownPlan(resolve, loaded) ?? plan, "lenient");
-    return openRun(activation, { ...live, bounds, listeners: new Listeners(), inbox: new Queue(), landing });
+    return openRun(activation, { ...live, bounds, listeners: new Listeners(), inbox: new Queue() }, { landing });
   } catch (thrown) {
     handles.log.warn(`run ${left.runId} was left behind and its tools cannot be asked: ${errorMessage(thrown)}`, { runId: left.runId });
     return undefined;

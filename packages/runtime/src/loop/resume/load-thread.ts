@@ -118,14 +118,15 @@ export async function loadThread(
   const keeping = ledger && commitSeldom.open();
   const kept = keeping instanceof Promise ? await keeping : keeping;
   const isNamed = head !== undefined && order.namedMessages.length > 0;
-  const given = isNamed ? await (await seldom.open()).findNamed(records, order, head) : asGiven(order);
+  const { input, inputIds } = isNamed ? await (await seldom.open()).findNamed(records, order, head) : asGiven(order);
   const caller = intent.type === "resume" ? recalled?.caller : undefined;
   const { agentId, actingAgentId } = agentsOf(order, head, resumed, { defaultAgent, caller });
   return {
     history,
     agentId,
     actingAgentId,
-    ...given,
+    input,
+    inputIds,
     resumed,
     recalled,
     left: intent.type === "new" ? leftRun(head, resumed) : undefined,

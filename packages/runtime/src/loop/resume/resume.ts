@@ -42,7 +42,7 @@ export interface TakeUp extends Asked {
   readonly defaultAgent: string;
   /** Undefined when what the agent needs is there. */
   readonly ready: (agentId: string) => Promise<void> | undefined;
-  readonly handles: Omit<RunHandles, "landing" | "ledger">;
+  readonly handles: RunHandles;
   readonly seldom: Door<ResumeRoom>;
   /** The claim turns out to be for a run that exists. */
   readonly adopt: (run: RunId) => void;
@@ -95,7 +95,7 @@ function open(taking: TakeUp, loaded: LoadedThread): OpenedRun {
     const landing = openLanding({ records, clock: handles.clock }, activation, order, loaded);
     return {
       activation,
-      ctx: openRun(activation, { ...handles, landing, ledger: loaded.openLedger?.(activation.identity.runId, handles.scopeId) }),
+      ctx: openRun(activation, handles, { landing, ledger: loaded.openLedger?.(activation.identity.runId, handles.scopeId) }),
     };
   };
   try {
