@@ -13,7 +13,7 @@ import { measureSizes } from "./field/sizes.ts";
 import { loopTable, originLine, sizeTable, threadTable } from "./field/tables.ts";
 import { FULL, QUICK } from "./field/workloads.ts";
 
-// Our runtime beside the field, W1 to W7. Tables and chart of this folder are written by a whole run, with all peers installed.
+// Our runtime beside the field, W1 to W7. A table of this folder, and its chart, is written when all of its workloads were played with all peers installed.
 // npm run bench -- [--rounds n] [--workloads W1,W2] [--variants awaken,pi] [--quick]
 
 const ALL = [...WORKLOADS, "W7"];
@@ -57,11 +57,11 @@ function readOptions() {
     isQuick: values.quick,
     workloads: readList("workloads", values.workloads, ALL),
     wanted: readList("variants", values.variants, names),
-    isWhole: !values.quick && values.workloads === undefined && values.variants === undefined,
+    hasAllVariants: values.variants === undefined,
   };
 }
 
-const { rounds, isQuick, workloads, wanted, isWhole } = readOptions();
+const { rounds, isQuick, workloads, wanted, hasAllVariants } = readOptions();
 const settings = isQuick ? QUICK : FULL;
 const installed = installedPeers();
 const absent = PEERS.filter((peer) => !installed.includes(peer)).map(({ name }) => name);
@@ -77,7 +77,6 @@ const samples = play({
   workloads: workloads.filter((workload) => workload !== "W7"),
   report: (text) => console.log(text),
 });
-const hasFailed = [...samples.values()].some((rows) => rows.includes(undefined));
 const problems: string[] = [];
 const sizes = workloads.includes("W7") ? await measureSizes(isQuick ? 1 : 7, (problem) => problems.push(problem)) : [];
 for (const problem of problems) console.log(`FAILED ${problem}`);
@@ -102,11 +101,24 @@ const parts: Readonly<Record<string, string>> = {
 for (const text of Object.values(parts)) if (text !== "") console.log(`\n${text}`);
 
 if (isQuick) console.log("\nquick: these numbers show that everything runs, and nothing else");
-if (isWhole && absent.length === 0 && !hasFailed && problems.length === 0) {
+/** What the tables are made of: one is written when all of its workloads were played by everybody, and none of them failed. */
+const MADE_OF: Readonly<Record<string, readonly string[]>> = {
+  loop: WORKLOADS.filter((workload) => workload !== "W6"),
+  threads: ["W6"],
+  sizes: ["W7"],
+};
+const failed = new Set([...samples].flatMap(([key, rows]) => (rows.includes(undefined) ? [key.slice(0, key.lastIndexOf(" "))] : [])));
+if (problems.length > 0) failed.add("W7");
+const isPlayed = (workload: string) => workloads.includes(workload) && !failed.has(workload);
+const isFull = !isQuick && hasAllVariants && absent.length === 0;
+const written = Object.keys(parts).filter((name) => isFull && MADE_OF[name]?.every(isPlayed));
+if (written.length === 0)
+  console.log("\nbench/README.md stays as it is: a table is written when everybody has played all of its workloads");
+else {
   const file = join(import.meta.dirname, "README.md");
-  const shown = { ...parts, loop: `${parts["loop"]}\n\n![Ratios to the bare loop](field.svg)` };
-  const document = Object.entries(shown).reduce((text, [name, part]) => replaceGenerated(text, name, part), readFileSync(file, "utf8"));
+  const shown: typeof parts = { ...parts, loop: `${parts["loop"]}\n\n![Ratios to the bare loop](field.svg)` };
+  const document = written.reduce((text, name) => replaceGenerated(text, name, shown[name] ?? ""), readFileSync(file, "utf8"));
   writeFileSync(file, document);
-  writeFileSync(join(import.meta.dirname, "field.svg"), drawChart(samples, variants));
-  console.log("\nwrote bench/README.md and bench/field.svg");
-} else console.log("\nbench/README.md and bench/field.svg stay as they are: only a whole run with all peers and no failure writes them");
+  if (written.includes("loop")) writeFileSync(join(import.meta.dirname, "field.svg"), drawChart(samples, variants));
+  console.log(`\nwrote into bench/README.md: ${written.join(", ")}`);
+}
