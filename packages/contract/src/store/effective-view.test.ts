@@ -317,7 +317,9 @@ describe("every log", () => {
     );
     expect(plain).toBeGreaterThan(0);
     const open = [user("m1"), assistant("m2", ["a", "b"]), result("m3", "b")];
-    for (const rows of [open, [...open, result("m4", "a")], [user("m1"), result("m2", "a")]]) expect(isPlainLog(log(rows))).toBe(false);
+    const twice = [assistant("m1", ["a", "a"]), result("m2", "a"), result("m3", "a")];
+    for (const rows of [open, [...open, result("m4", "a")], [user("m1"), result("m2", "a")], twice])
+      expect(isPlainLog(log(rows))).toBe(false);
   });
 
   test("needs only the rows after foldedUpTo", () => {

@@ -29,6 +29,8 @@ export function isPlainLog(log: readonly SequencedMessage[], from = 0): boolean 
       asking = message;
       calls = messageToolCalls(message);
       answered = 0;
+      // A call that is there twice is shown once.
+      if (new Set(calls.map(({ id }) => id)).size < calls.length) return false;
     }
   }
   return answered === calls.length;
