@@ -51,8 +51,12 @@ const elsewhere =
     const { frontendTools, overrides } = asked();
     play.say(await runtime.run({ agent: "far", thread: "t", input: "go", frontendTools, overrides }));
     play.edit();
-    play.say(await runtime.run({ ...GO, thread: "u" }));
+    const followed = runtime.stream({ ...GO, thread: "u" });
+    const events: AgentEvent[] = [];
+    for await (const event of followed) events.push(event);
+    play.say(await followed.result);
     play.edit();
+    play.say(events);
   };
 
 /** Edits what hooks, and the like, were shown of each run. */
@@ -98,7 +102,7 @@ const STORIES: Readonly<Record<string, Story>> = {
     });
   }),
   "parameters and metadata of a tool, after it was declared": async (play) => {
-    const [parameters, metadata] = [play.hold({ type: "object", properties: deep() }), play.hold(deep())];
+    const [parameters, metadata] = [play.lend({ type: "object", properties: deep() }), play.lend(deep())];
     const tool = defineTool({ id: "t", description: "", input: anything, parameters, metadata, execute: (): unknown => "x" });
     await using runtime = play.open([text("one"), text("two")], { tools: [tool] });
     await runtime.run(GO);
@@ -151,7 +155,7 @@ const STORIES: Readonly<Record<string, Story>> = {
   }),
   "events of a backend": elsewhere(({ emit }, play) => {
     const event: AgentEvent = { type: "inference-end", provider: "x", model: "y", usage: used(), durationMs: 1, finishReason: "end-turn" };
-    emit(play.hold(event));
+    emit(play.lend(event));
     play.edit();
     return said();
   }),
