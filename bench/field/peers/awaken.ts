@@ -44,12 +44,12 @@ const echoTool = (pure: boolean) =>
     execute: async (input) => echo(input),
   });
 
-const create = (scenario: Scenario, store: Store, pure: boolean) =>
+const create = (scenario: Scenario, store: Store, echoed: ReturnType<typeof echoTool>) =>
   createRuntime({
     providers: { scripted: scripted(scenario) },
     models: { fast: { provider: "scripted", model: "scripted-1" } },
     agents: { assistant: { model: "fast", instructions: INSTRUCTIONS, maxSteps: 64 } },
-    tools: [echoTool(pure)],
+    tools: [echoed],
     store,
   });
 
@@ -83,24 +83,25 @@ function openStore(variant: string): { readonly store: Store; close(): Promise<v
 const RUNS_PER_STORE = 1_000;
 
 export function open(variant = "awaken"): Subject {
-  const isPure = variant !== "awaken-claims";
+  // Defined once, as a program does; a runtime is made anew whenever finished runs are dropped.
+  const tool = echoTool(variant !== "awaken-claims");
   let reopen = () => {};
   let runs = 0;
   return {
     startRun(scenario) {
       let store = memoryStore();
-      let runtime = create(scenario, store, isPure);
+      let runtime = create(scenario, store, tool);
       reopen = () => {
         const left = store;
         void runtime.close().then(() => left.close());
         store = memoryStore();
-        runtime = create(scenario, store, isPure);
+        runtime = create(scenario, store, tool);
       };
       return () => play(runtime, { input: USER });
     },
     startThread(scenario) {
       const { store, close } = openStore(variant);
-      const runtime = create(scenario, store, isPure);
+      const runtime = create(scenario, store, tool);
       return {
         turn: (input) => play(runtime, { thread: "t", input }),
         bytes: async () => (await store.stats()).bytes,

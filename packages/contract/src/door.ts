@@ -41,7 +41,8 @@ export class Door<Room> {
   }
 
   open(): Late<Room> {
-    const there = this.#room ?? this.#loading ?? this.#load();
+    if (this.#room !== undefined) return this.#room;
+    const there = this.#loading ?? this.#load();
     if (!(there instanceof Promise)) {
       this.#room = there;
       return there;

@@ -134,6 +134,7 @@ export { checkOptions, needed, optionProblems, type PartRules, partRule, RULES, 
 export { areOverCalls } from "./over-calls.ts";
 export { perObject } from "./per-object.ts";
 export { type HookPhase, PHASES } from "./phase.ts";
+export { NOWHERE, Roster, type Seated } from "./roster.ts";
 export {
   type CreatedRun,
   checkRunTransition,

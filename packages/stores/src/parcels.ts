@@ -1,4 +1,4 @@
-import type { ScopeId } from "@awaken/contract";
+import { NOWHERE, Roster, type ScopeId, type Seated } from "@awaken/contract";
 import type { Parcel } from "@awaken/contract/store";
 
 export interface ScopedParcel {
@@ -8,21 +8,25 @@ export interface ScopedParcel {
 
 type Receive = (parcel: ScopedParcel) => void;
 
+interface Receiver extends Seated {
+  readonly receive: Receive;
+}
+
 /** Passes parcels on inside one process. */
 export class Parcels {
-  readonly #receivers = new Set<{ readonly receive: Receive }>();
+  readonly #receivers = new Roster<Receiver>();
 
   get size(): number {
     return this.#receivers.size;
   }
 
   send(parcel: ScopedParcel): void {
-    for (const { receive } of this.#receivers) receive(parcel);
+    for (const receiver of this.#receivers.all()) if (this.#receivers.has(receiver)) receiver.receive(parcel);
   }
 
   listen(receive: Receive): () => void {
-    const receiver = { receive };
+    const receiver: Receiver = { receive, seat: NOWHERE };
     this.#receivers.add(receiver);
-    return () => void this.#receivers.delete(receiver);
+    return () => void this.#receivers.remove(receiver);
   }
 }

@@ -97,34 +97,32 @@ type Fact<T extends AgentEvent["type"]> = Omit<Extract<AgentEvent, { type: T }>,
 
 /**
  * The event without what is stored elsewhere: ids in the fact itself, inputs and results in messages, the answer and the usage of a run that
- * is over in its record.
+ * is over in its record. What comes with every run is named, because leaving fields out of the rest is slow, and is JSON by its type; what
+ * vendors, tools and callers had a hand in is looked at.
  */
-function factOf(event: AgentEvent, { calls, asked }: Committed): object {
+function payloadOf(event: AgentEvent, { calls, asked }: Committed): JsonObject {
   switch (event.type) {
-    case "run-start": {
-      const { threadId: _thread, runId: _run, ...identity } = event.identity;
-      return { identity };
-    }
+    case "run-start":
+      return { identity: factOfIdentity(event.identity) };
     case "run-end": {
       const { termination, tickets, result, usage, usageByModel } = event;
       const { status } = result;
       if (termination.type === "natural-end" && status === "done" && tickets.length === 0) return FINISHED;
-      if (status !== "waiting") return { termination, tickets, result: { status } };
-      return { termination, tickets, result: { status, waitingReason: result.waitingReason }, usage, usageByModel };
+      if (status !== "waiting") return toPayload({ termination, tickets, result: { status } });
+      return toPayload({ termination, tickets, result: { status, waitingReason: result.waitingReason }, usage, usageByModel });
     }
     case "input-accepted":
       return { messageIds: idsOf(event.messages, asked), mode: event.mode };
     case "tool-call-ready":
-      return factOfReady(event, calls);
+      return toPayload(factOfReady(event, calls));
     case "tool-call-end": {
       const { toolCallId, toolName, messageId, outcome, result } = event;
-      return { toolCallId, toolName, messageId, outcome, result: factOfResult(result) };
+      return toPayload({ toolCallId, toolName, messageId, outcome, result: factOfResult(result) });
     }
     case "tool-call-resumed": {
       const { type: _type, media: _media, ...fact } = event;
-      return fact;
+      return toPayload(fact);
     }
-    // What comes with every step is named: leaving a field out of the rest is slow.
     case "step-start": {
       const { step, messageId, agentId } = event;
       return { step, messageId, agentId } satisfies Fact<"step-start">;
@@ -132,12 +130,28 @@ function factOf(event: AgentEvent, { calls, asked }: Committed): object {
     case "inference-end": {
       const { provider, model, usage, durationMs, finishReason, contextWindow } = event;
       const fact: Fact<"inference-end"> = { provider, model, usage, durationMs: small(durationMs), finishReason };
-      return contextWindow === undefined ? fact : { ...fact, contextWindow };
+      return toPayload(contextWindow === undefined ? fact : { ...fact, contextWindow });
     }
-    default:
+    default: {
+      const { type: _type, ...fact } = event;
+      return toPayload(fact);
+    }
   }
-  const { type: _type, ...rest } = event;
-  return rest;
+}
+
+function toPayload(fact: object): JsonObject {
+  const json = toJson(fact);
+  return isJsonObject(json) ? json : {};
+}
+
+/** What a run is that nobody but a user asked for: two ids, which the fact has itself, and this. */
+const FIELDS_OF_USUAL = 6;
+
+function factOfIdentity(identity: RunIdentity): JsonObject {
+  const { agentId, origin, runMode, adapter } = identity;
+  if (Object.keys(identity).length === FIELDS_OF_USUAL) return { agentId, origin, runMode, adapter };
+  const { threadId: _thread, runId: _run, ...rest } = identity;
+  return toPayload(rest);
 }
 
 /** `asked`, when they are the same: the record of the run has them already. */
@@ -166,8 +180,7 @@ export interface Committed {
 
 /** An event as the fact that the log keeps. `read-fact.ts` of the relay makes the event of it again. */
 export function canonicalEvent(identity: Place, event: AgentEvent, isResumed: boolean, committed: Committed): EventAppend {
-  const json = toJson(factOf(event, committed));
-  return draft(identity, kindOf(event, isResumed), isJsonObject(json) ? json : {});
+  return draft(identity, kindOf(event, isResumed), payloadOf(event, committed));
 }
 
 /** Every message that enters the log is a fact of its own. */

@@ -1,4 +1,4 @@
-import type { StreamPart } from "@awaken/contract";
+import { NOWHERE, type StreamPart } from "@awaken/contract";
 import { type AbortEar, type AbortSource, abortSource } from "../stream/abort-source.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Late } from "../stream/door.ts";
@@ -54,6 +54,7 @@ class Reading<T> implements AbortEar, Speaker {
   readonly #silence: SilenceWatch;
   readonly limitMs: number;
   silentSince: number;
+  seat = NOWHERE;
   isHeard = false;
   readonly #taker: Taker<T>;
   #settle: (given: Late<T>) => void = NOTHING;

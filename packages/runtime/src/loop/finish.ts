@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   type AgentUsage,
+  type Conclusion,
   conclude,
   errorMessage,
   errorTermination,
@@ -123,16 +124,25 @@ export function countedOf(
   return { usage, usageByAgent: [{ agentPath, runs: 1, usage }, ...(usageBelow ?? [])], hasStarted: usageBelow !== undefined };
 }
 
+type RunEndEvent = Extract<AgentEvent, { type: "run-end" }>;
+
 /** The last words, for listeners and for the record. */
-function runEnd(ctx: RunContext, termination: Termination, tickets: readonly Ticket[]): AgentEvent {
+function runEnd(ctx: RunContext, termination: Termination, tickets: readonly Ticket[]): RunEndEvent {
   const lifecycle = ctx.state.get(runLifecycle);
   const { response, output, usage, usageByModel } = ctx.tally;
   const isOutputMissing = ctx.options.output !== undefined && output === undefined;
   const status = lifecycle?.status ?? "done";
-  const { termination: _same, ...outcome } = conclude({ termination, status, waitingReason: lifecycle?.waitingReason, isOutputMissing });
-  const result: RunOutcome = { ...outcome, response, ...(output === undefined ? undefined : { output: output.value }) };
+  const conclusion = conclude({ termination, status, waitingReason: lifecycle?.waitingReason, isOutputMissing });
+  const result = outcomeOf(conclusion, response, output);
   const { threadId, runId } = ctx.identity;
   return { type: "run-end", threadId, runId, termination, tickets, result, usage, usageByModel };
+}
+
+function outcomeOf(conclusion: Conclusion, response: string, output: Tally["output"]): RunOutcome {
+  // What most runs come to, without a list of fields to leave out.
+  if (conclusion.status === "done" && output === undefined) return { status: conclusion.status, response };
+  const { termination: _same, ...outcome } = conclusion;
+  return output === undefined ? { ...outcome, response } : { ...outcome, response, output: output.value };
 }
 
 /** What belongs to an end and cannot keep the run from it: that it failed is said in the log. */
@@ -181,36 +191,55 @@ const runEndHooks = (ctx: RunContext, termination: Termination): Late<unknown> =
  * The one door: lifecycle, hooks, commit, and exactly one terminal event. Hooks of the end run whatever happened, and none of them can
  * keep the run from ending. A commit that fails is the run's failure, unless the run is tried again: then nothing is told.
  */
-export async function finish(ctx: RunContext, end: Termination | Elsewhere): Promise<LoopOutcome> {
+export function finish(ctx: RunContext, end: Termination | Elsewhere): Late<LoopOutcome> {
   const isElsewhere = end.type === "elsewhere";
   const given = end.type === "elsewhere" ? end.termination : end;
-  if (ctx.tasks.hasOutbox || ctx.tasks.hasAny || hasOpenCalls(ctx)) await endBegun(ctx, given, isElsewhere);
+  const hasBegun = ctx.tasks.hasOutbox || ctx.tasks.hasAny || hasOpenCalls(ctx);
+  return whenThere(hasBegun ? endBegun(ctx, given, isElsewhere) : undefined, () =>
+    whenThere(closeRun(ctx, given), (termination) =>
+      whenThere(ticketsLeft(ctx), (tickets) => putEndOnRecord(ctx, runEnd(ctx, termination, tickets), isElsewhere)),
+    ),
+  );
+}
+
+/** Lifecycle and hooks. Gives what the run came to. */
+function closeRun(ctx: RunContext, given: Termination): Late<Termination> {
   if (isOver(ctx, given) && ctx.state.get(runLifecycle)?.status !== "done")
     ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
-  let termination = ctx.state.get(runLifecycle)?.termination ?? given;
-  if (ctx.checkOutput !== undefined && termination.type === "behavior-requested") await judgeEarly(ctx, ctx.checkOutput);
-  const hooks = runEndHooks(ctx, termination);
-  if (hooks instanceof Promise) await hooks;
-  // Also tickets of the runs that it began: then it has loaded what reads them.
+  const termination = ctx.state.get(runLifecycle)?.termination ?? given;
+  const isUnjudged = ctx.checkOutput !== undefined && termination.type === "behavior-requested";
+  const judging = isUnjudged ? judgeEarly(ctx, ctx.checkOutput) : undefined;
+  return whenThere(judging, () => whenThere(runEndHooks(ctx, termination), () => termination));
+}
+
+/** Also those of the runs that it began: then it has loaded what reads them. */
+function ticketsLeft(ctx: RunContext): Late<readonly Ticket[]> {
   const { room } = ctx.seldom;
   const isAlone = room === undefined || (openChildren(ctx.state).length === 0 && !ctx.tasks.hasRunning);
-  const tickets = isAlone ? openTickets(ctx) : await room.allTickets(ctx);
-  let event = runEnd(ctx, termination, tickets);
-  let isKept = !isElsewhere;
+  return isAlone ? openTickets(ctx) : room.allTickets(ctx);
+}
+
+function putEndOnRecord(ctx: RunContext, event: RunEndEvent, isElsewhere: boolean): Late<LoopOutcome> {
   ctx.writer.stage(event);
-  try {
-    const writing = isKept ? ctx.writer.write(termination) : undefined;
-    if (writing instanceof Promise) await writing;
-  } catch (thrown) {
-    isKept = false;
-    const { runId, threadId } = ctx.identity;
-    // Whoever took the run away from this process knows that.
-    if (thrown !== ctx.signal.reason) ctx.log.error(`the last commit failed: ${errorMessage(thrown)}`, { runId });
-    const taken = takenBack(ctx, thrown);
-    if (taken?.type === "left") return { ...taken, runId, threadId };
-    termination = taken?.termination ?? (await lostCommit(thrown));
-    event = runEnd(ctx, termination, tickets);
-  }
+  if (isElsewhere) return tellEnd(ctx, event, false);
+  const writing = ctx.writer.write(event.termination);
+  if (!(writing instanceof Promise)) return tellEnd(ctx, event, true);
+  return writing.then(
+    () => tellEnd(ctx, event, true),
+    (thrown: unknown) => endUnrecorded(ctx, event, thrown),
+  );
+}
+
+async function endUnrecorded(ctx: RunContext, { tickets }: RunEndEvent, thrown: unknown): Promise<LoopOutcome> {
+  const { runId, threadId } = ctx.identity;
+  // Whoever took the run away from this process knows that.
+  if (thrown !== ctx.signal.reason) ctx.log.error(`the last commit failed: ${errorMessage(thrown)}`, { runId });
+  const taken = takenBack(ctx, thrown);
+  if (taken?.type === "left") return { ...taken, runId, threadId };
+  return tellEnd(ctx, runEnd(ctx, taken?.termination ?? (await lostCommit(thrown)), tickets), false);
+}
+
+function tellEnd(ctx: RunContext, event: RunEndEvent, isKept: boolean): LoopResult {
   tellState(ctx, tellStepEnd(ctx));
   ctx.tell(event);
   const lifecycle = ctx.state.get(runLifecycle);
@@ -221,13 +250,13 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
     text: ctx.tally.response,
     status: lifecycle?.status ?? "done",
     waitingReason: lifecycle?.waitingReason,
-    termination,
+    termination: event.termination,
     steps: ctx.tally.steps,
     usage,
     usageByAgent,
     hasStarted,
     recordedBelow: ctx.tally.recordedBelow,
-    tickets,
+    tickets: event.tickets,
     output: ctx.tally.output?.value,
     isOutputAsked: ctx.options.output !== undefined,
     isKept,

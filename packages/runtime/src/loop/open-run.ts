@@ -42,19 +42,23 @@ function openTranscript({ history, input }: Activation, given: readonly ToolMess
   return transcript;
 }
 
-/** Events hold what records, state and transcript hold, and listeners are the code of others. What comes in pieces holds nothing. */
+/** Events hold what records, state and transcript hold, and listeners are the code of others. */
 function tell(this: Teller, event: AgentEvent): void {
   if (!this.listeners.isAttended) return;
-  if (!("delta" in event)) freezeJson(event);
+  freezeJson(event);
   this.listeners.tell(event);
 }
 
-/** Facts are staged for the next commit as they are told; what only a live listener needs is not. */
+/** Facts are staged for the next commit as they are told; what only a live listener needs is not. What comes in pieces is never a fact, and holds nothing. */
 function emit(this: Emitter, event: AgentEvent): void {
-  // By far the most of them, never a fact, and it holds nothing.
-  if (event.type === "text-delta") {
-    this.listeners.tell(event);
-    return;
+  switch (event.type) {
+    case "text-delta":
+    case "reasoning-delta":
+    case "tool-call-delta":
+    case "tool-call-stream-delta":
+      this.listeners.tell(event);
+      return;
+    default:
   }
   if (isStoredEvent(event.type)) {
     this.writer.stage(event);

@@ -6,6 +6,7 @@ import {
   errorTermination,
   type MessageId,
   messageId,
+  type RunLifecycle,
   type Termination,
 } from "@awaken/contract";
 import type { Elsewhere } from "../commit/store-failed.ts";
@@ -30,9 +31,6 @@ import { ask, endStep, prepareStep } from "./step.ts";
 import type { StepOutcome } from "./step-outcome.ts";
 import { isNews, openTasks } from "./task-news.ts";
 
-/** Somebody else has the thread, or what the run was to begin with: nothing of it is on record, and nobody has heard of it. */
-class NotBegun extends Error {}
-
 const REFUSED: ReadonlySet<string> = new Set([
   "message_version_conflict",
   "fence_lost",
@@ -42,7 +40,13 @@ const REFUSED: ReadonlySet<string> = new Set([
   "storage_already_exists",
 ]);
 
+/** Somebody else has the thread, or what the run was to begin with: nothing of it is on record, and nobody has heard of it. */
+const isRefused = ({ isContinuation }: RunContext, thrown: unknown): boolean =>
+  !isContinuation && AwakenError.is(thrown) && REFUSED.has(thrown.code);
+
 const NONE: readonly never[] = Object.freeze([]);
+
+const CANCELLED: Termination = { type: "cancelled" };
 
 const LEAVING: Leaving = Object.freeze({ type: "left", failure: undefined });
 
@@ -78,8 +82,10 @@ export async function runFrom(host: RunHost): Promise<LoopOutcome> {
       let reached: StepOutcome;
       try {
         // In this frame, and in none of its own: most runs that wait do so here.
-        const begun = await beginStep(ctx, id);
-        reached = "type" in begun ? begun : await endStep(ctx, id, begun, await ask(ctx, begun.request));
+        const opening = beginStep(ctx, id);
+        const opened = opening instanceof Promise ? await opening : opening;
+        const made = "type" in opened ? opened : endStep(ctx, id, opened, await ask(ctx, opened.request));
+        reached = made instanceof Promise ? await made : made;
       } catch (thrown) {
         // The step is not over: whoever goes on with the run makes it again.
         if (takenBack(ctx, thrown) !== undefined) throw thrown;
@@ -99,24 +105,10 @@ export async function runFrom(host: RunHost): Promise<LoopOutcome> {
 }
 
 /** The run that nobody else has to do with. */
-export const runLoop = (ctx: RunContext): Promise<LoopOutcome> => runFrom({ begin: () => beginLoop(ctx) });
+export const runLoop = (ctx: RunContext): Promise<LoopOutcome> => runFrom({ begin: async () => beginLoop(ctx) });
 
 /** A store that fails for a moment ends no run that somebody tries again: it goes on from its last commit. */
 const endingOf = (ctx: RunContext, thrown: unknown): Ending => takenBack(ctx, thrown) ?? failureOf(ctx, thrown);
-
-/** Up to the first step. Rejects when the run cannot begin. */
-export const beginLoop = (ctx: RunContext): Promise<Begun> =>
-  begin(ctx).then(
-    (ending) => {
-      ctx.input = NONE;
-      return { ctx, ending };
-    },
-    (thrown: unknown) => {
-      if (!(thrown instanceof NotBegun)) return { ctx, ending: endingOf(ctx, thrown) };
-      unbindPlugins(ctx);
-      throw thrown.cause;
-    },
-  );
 
 /** A step was made: it is closed and put on record, and what comes after it is found out. */
 function goOnFrom(ctx: RunContext, reached: TakenStep): Late<Termination | undefined> {
@@ -145,7 +137,8 @@ async function end(host: RunHost, ctx: RunContext, reached: Ending | Broken): Pr
     if (backend !== undefined && ending.type === "cancelled" && ctx.signal.aborted) await stopRemote(ctx, backend);
     let outcome: LoopOutcome;
     try {
-      outcome = ending.type === "left" ? { ...ending, runId, threadId } : await finish(ctx, ending);
+      const finishing = ending.type === "left" ? { ...ending, runId, threadId } : finish(ctx, ending);
+      outcome = finishing instanceof Promise ? await finishing : finishing;
     } finally {
       unbindPlugins(ctx);
       ctx.inbox.close();
@@ -202,48 +195,93 @@ function openingOf({ identity, input, tally, isContinuation, retry }: RunContext
   };
 }
 
-/** Up to the first step. Gives a termination when the run does not get there. */
-async function begin(ctx: RunContext): Promise<Termination | undefined> {
-  const { isContinuation, writer } = ctx;
-  const before = isContinuation ? ctx.state.get(runLifecycle) : undefined;
-  const at = ctx.clock.now();
-  const start = before !== undefined ? ({ type: "set-running", at } as const) : ({ type: "start", runId: ctx.identity.runId, at } as const);
-  ctx.state.commit(command().update(runLifecycle, start));
-  if (ctx.input.some(isNews)) await (await ctx.seldom.open()).readInput(ctx);
-  // The run and what it was asked are put on record, and then it is said so: whatever happens from here on, they are there.
+/** A run on its way to its first step. */
+interface Beginning {
+  readonly ctx: RunContext;
+  /** How it stood, when it goes on. */
+  readonly before: RunLifecycle | undefined;
+  isOnRecord: boolean;
+}
+
+/** One after the other, at once where nothing is waited for. What the run comes to in one of them keeps it from the rest. */
+const STAGES: readonly ((beginning: Beginning) => Late<Termination | void>)[] = [
+  ({ ctx }) => (ctx.input.some(isNews) ? whenThere(ctx.seldom.open(), (room) => room.readInput(ctx)) : undefined),
+  putOnRecord,
+  ({ ctx }) => (ctx.leftChildren.length > 0 ? ctx.children.cancel(ctx.leftChildren) : undefined),
+  ({ ctx }) => activateAgent(ctx),
+  ({ ctx }) => {
+    if (ctx.seed !== undefined) ctx.state.seed(ctx.seed);
+    return finishOpenCalls(ctx);
+  },
+  ({ ctx }) =>
+    whenThere(ctx.phases.run("runStart", { isContinuation: ctx.isContinuation }), (outcome) =>
+      outcome === "cancelled" ? CANCELLED : undefined,
+    ),
+  ({ ctx, before }) => {
+    // Decided ones, too: somebody may have been quicker than this.
+    const isSuspended = hasSuspended(ctx) || hasNext(ctx);
+    const opening = openTasks(ctx, before?.waitingReason === "awaiting-tasks", !isSuspended);
+    return isSuspended ? whenThere(opening, () => suspend(ctx)) : opening;
+  },
+  // What was said behind its tickets, or before it was cut: it is between two steps.
+  ({ ctx }) => (ctx.isContinuation ? whenThere(crossBoundary(ctx, "next-step"), () => undefined) : undefined),
+];
+
+function toFirstStep(beginning: Beginning, from = 0): Late<Termination | undefined> {
+  for (let at = from; at < STAGES.length; at++) {
+    const reached = STAGES[at]?.(beginning);
+    if (reached instanceof Promise) return reached.then((ending) => (ending === undefined ? toFirstStep(beginning, at + 1) : ending));
+    if (reached !== undefined) return reached;
+  }
+  return undefined;
+}
+
+/** Up to the first step, or to what the run comes to without it. Fails when the run cannot begin. */
+export function beginLoop(ctx: RunContext): Late<Begun> {
+  const before = ctx.isContinuation ? ctx.state.get(runLifecycle) : undefined;
+  const beginning: Beginning = { ctx, before, isOnRecord: false };
+  const begun = (ending: Termination | undefined): Begun => {
+    ctx.input = NONE;
+    return { ctx, ending };
+  };
+  const failed = (thrown: unknown): Begun => {
+    if (beginning.isOnRecord || !isRefused(ctx, thrown)) return { ctx, ending: endingOf(ctx, thrown) };
+    unbindPlugins(ctx);
+    throw thrown;
+  };
+  try {
+    const at = ctx.clock.now();
+    const start =
+      before !== undefined ? ({ type: "set-running", at } as const) : ({ type: "start", runId: ctx.identity.runId, at } as const);
+    ctx.state.commit(command().update(runLifecycle, start));
+    const reached = toFirstStep(beginning);
+    return reached instanceof Promise ? reached.then(begun, failed) : begun(reached);
+  } catch (thrown) {
+    return failed(thrown);
+  }
+}
+
+/** The run and what it was asked are put on record, and then it is said so: whatever happens from here on, they are there. */
+function putOnRecord(beginning: Beginning): Late<undefined> {
+  const { ctx } = beginning;
+  const { writer } = ctx;
   const { started, again, accepted } = openingOf(ctx);
   writer.stage(started);
   if (again !== undefined) writer.stage(again);
   for (const event of accepted) writer.stage(event);
-  try {
-    const writing = writer.write();
-    if (writing instanceof Promise) await writing;
-  } catch (thrown) {
-    if (!isContinuation && AwakenError.is(thrown) && REFUSED.has(thrown.code)) throw new NotBegun("not begun", { cause: thrown });
+  const tell = (): undefined => {
+    beginning.isOnRecord = true;
     ctx.tell(started);
+    if (again !== undefined) ctx.tell(again);
+    tellDecisions(ctx);
+    for (const event of accepted) ctx.tell(event);
+  };
+  const writing = writer.write();
+  if (!(writing instanceof Promise)) return tell();
+  return writing.then(tell, (thrown: unknown) => {
+    if (!isRefused(ctx, thrown)) ctx.tell(started);
     throw thrown;
-  }
-  ctx.tell(started);
-  if (again !== undefined) ctx.tell(again);
-  tellDecisions(ctx);
-  for (const event of accepted) ctx.tell(event);
-  if (ctx.leftChildren.length > 0) await ctx.children.cancel(ctx.leftChildren);
-  const activating = activateAgent(ctx);
-  if (activating instanceof Promise) await activating;
-  if (ctx.seed !== undefined) ctx.state.seed(ctx.seed);
-  const open = finishOpenCalls(ctx);
-  const ended = open === undefined ? undefined : await open;
-  if (ended !== undefined) return ended;
-  const starting = ctx.phases.run("runStart", { isContinuation });
-  if ((starting instanceof Promise ? await starting : starting) === "cancelled") return { type: "cancelled" };
-  // Decided ones, too: somebody may have been quicker than this.
-  const isSuspended = hasSuspended(ctx) || hasNext(ctx);
-  const opening = openTasks(ctx, before?.waitingReason === "awaiting-tasks", !isSuspended);
-  const awaits = opening instanceof Promise ? await opening : opening;
-  if (isSuspended) return suspend(ctx);
-  // What was said behind its tickets, or before it was cut: it is between two steps.
-  if (isContinuation && awaits === undefined) await crossBoundary(ctx, "next-step");
-  return awaits;
+  });
 }
 
 type TakenStep = Exclude<StepOutcome, Leaving>;

@@ -18,7 +18,6 @@ export { abortRemote, runRemoteStep } from "./remote-step.ts";
 export {
   checkParent,
   checkStands,
-  closeLeft,
   endingPlan,
   findNamed,
   finishCalls,

@@ -2,6 +2,7 @@ import { type AgentEvent, type AssistantContent, freezeJson, type InferenceReque
 import type { Collector } from "../inference/collector.ts";
 import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
 import { seldom as inferenceSeldom } from "../inference/seldom-door.ts";
+import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
 import { assemblePrompt } from "../prompt/assemble.ts";
 import { applyTransforms, type Prompt } from "../prompt/request.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
@@ -38,8 +39,7 @@ export function prepareStep(ctx: RunContext, messageId: MessageId): Late<Prompt 
 
 /** Filters and overrides are of one step. */
 function preparePrompt(ctx: RunContext, messageId: MessageId): Late<Prompt> {
-  const made = makePrompt(ctx, messageId);
-  return made instanceof Promise ? made.then((prompt) => cleanUp(ctx, prompt)) : cleanUp(ctx, made);
+  return whenThere(makePrompt(ctx, messageId), (prompt) => cleanUp(ctx, prompt));
 }
 
 function cleanUp(ctx: RunContext, made: Prompt): Late<Prompt> {
@@ -50,8 +50,7 @@ function cleanUp(ctx: RunContext, made: Prompt): Late<Prompt> {
 }
 
 /** What comes of the answer: its tool calls, and whether the run goes on. */
-export async function endStep(ctx: RunContext, messageId: MessageId, { offeredTools }: Prompt, inferred: Inferred): Promise<StepOutcome> {
-  const { steps: step } = ctx.tally;
+export function endStep(ctx: RunContext, messageId: MessageId, { offeredTools }: Prompt, inferred: Inferred): Late<StepOutcome> {
   const { turn } = inferred;
   const left = leaves(ctx, inferred);
   if (left !== undefined) return left;
@@ -59,27 +58,39 @@ export async function endStep(ctx: RunContext, messageId: MessageId, { offeredTo
   if (ctx.signal.aborted) return keepText(ctx, messageId, inferred, CANCELLED);
   // What comes of it is read after hooks of others have seen it. Otherwise its message is all that is kept of it (2 % of W3).
   if (!ctx.active.plan.env.isOwn) freezeJson(turn);
-  try {
-    const after = ctx.phases.run("afterInference", { step, turn, offeredTools });
-    if ((after instanceof Promise ? await after : after) === "cancelled") return keepText(ctx, messageId, inferred, CANCELLED);
-  } catch (thrown) {
+  const goOn = (outcome: PhaseOutcome): Late<StepOutcome> => {
+    const ended = outcome === "cancelled" ? CANCELLED : (ending(ctx) ?? failed(turn));
+    return ended === undefined ? doAsked(ctx, messageId, inferred) : keepText(ctx, messageId, inferred, ended);
+  };
+  const after = ctx.phases.run("afterInference", { step: ctx.tally.steps, turn, offeredTools });
+  if (!(after instanceof Promise)) return goOn(after);
+  return after.then(goOn, (thrown: unknown) => {
     // Listeners have heard it already.
     keepText(ctx, messageId, inferred, CANCELLED);
     throw thrown;
-  }
-  const ended = ending(ctx) ?? failed(turn);
-  if (ended !== undefined) return keepText(ctx, messageId, inferred, ended);
-  let outcome: StepOutcome;
-  if (turn.toolCalls.length === 0) outcome = concede(ctx, messageId, inferred);
-  else {
-    say(ctx, messageId, inferred, turn.content);
-    const calls: LiveCall[] = [];
-    for (const call of turn.toolCalls) calls.push({ call, messageId, resume: undefined, isReplay: false });
-    outcome = conclude(ctx, await runToolRound(ctx, calls));
-  }
-  const isLost = inferred.lostCall !== undefined || turn.malformedCalls.length > 0;
-  if (isLost && outcome !== OUT_OF_TOKENS) (await ctx.seldom.open()).tellLost(ctx, inferred);
-  return outcome;
+  });
+}
+
+/** The run goes on with the turn. */
+function doAsked(ctx: RunContext, messageId: MessageId, inferred: Inferred): Late<StepOutcome> {
+  const { toolCalls, malformedCalls } = inferred.turn;
+  const isLost = inferred.lostCall !== undefined || malformedCalls.length > 0;
+  const done = toolCalls.length === 0 ? concede(ctx, messageId, inferred) : callTools(ctx, messageId, inferred);
+  if (!isLost) return done;
+  return whenThere(done, (outcome) => {
+    if (outcome === OUT_OF_TOKENS) return outcome;
+    return whenThere(ctx.seldom.open(), (room) => {
+      room.tellLost(ctx, inferred);
+      return outcome;
+    });
+  });
+}
+
+function callTools(ctx: RunContext, messageId: MessageId, inferred: Inferred): Promise<StepOutcome> {
+  say(ctx, messageId, inferred, inferred.turn.content);
+  const calls: LiveCall[] = [];
+  for (const call of inferred.turn.toolCalls) calls.push({ call, messageId, resume: undefined, isReplay: false });
+  return runToolRound(ctx, calls).then((round) => conclude(ctx, round));
 }
 
 function makePrompt(ctx: RunContext, messageId: MessageId): Late<Prompt> {

@@ -1,6 +1,6 @@
 import { errorMessage, type ToolResult } from "@awaken/contract";
 import type { LedgerClaim } from "@awaken/contract/store";
-import type { Late } from "../stream/door.ts";
+import { type Late, whenThere } from "../stream/door.ts";
 import type { ToolReply } from "../tool/tool.ts";
 import { gateCall } from "./gate-call.ts";
 import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
@@ -194,7 +194,7 @@ class Round implements OpenRound {
     // Behind a failure, results are recorded and no more.
     if (this.failure !== undefined) return recordCall(this.ctx, live, reply.result);
     const result = completeCall(this.ctx, live, reply);
-    return result instanceof Promise ? result.then((told) => this.note(told)) : this.note(result);
+    return whenThere(result, (told) => this.note(told));
   }
 
   note(result: ToolResult): void {

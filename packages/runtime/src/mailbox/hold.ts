@@ -1,4 +1,4 @@
-import { AwakenError, dispatchId, errorMessage, type Log, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
+import { AwakenError, dispatchId, errorMessage, type Log, NOWHERE, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
 import {
   type Boundary,
   type ClaimedDispatch,
@@ -83,6 +83,8 @@ export class Hold implements Holding, Lease {
   #place: EventCursor | undefined;
   /** When the commit that claims the thread was sent. */
   #askedAt = 0;
+  seat = NOWHERE;
+  heldAt = 0;
 
   /** `entrance`: what comes to be in one transaction with the first commit of the run, which has this time. */
   constructor(init: HoldInit, opening?: Opening, entrance?: (ports: Ports, at: number | undefined) => Promise<unknown>) {

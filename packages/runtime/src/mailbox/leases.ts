@@ -1,11 +1,13 @@
-import { errorMessage, type Log } from "@awaken/contract";
+import { errorMessage, type Log, Roster, type Seated } from "@awaken/contract";
 import type { Fence } from "@awaken/contract/store";
 import type { Clock } from "../stream/clock.ts";
 import { sleep } from "../stream/sleep.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
 /** A claim that this process keeps alive. */
-export interface Lease {
+export interface Lease extends Seated {
+  /** When it was known to hold last. Written here alone. */
+  heldAt: number;
   readonly tenant: TenantQueue;
   readonly fence: Fence;
   /** Somebody else has the thread: nothing of the run can be written any more. */
@@ -36,8 +38,7 @@ const FRESH = 6;
  */
 export class Leases {
   readonly #init: LeasesInit;
-  /** When the lease was known to hold last. */
-  readonly #renewedAt = new Map<Lease, number>();
+  readonly #held = new Roster<Lease>();
   #stopTimer: (() => void) | undefined;
   #isClosed = false;
 
@@ -46,17 +47,18 @@ export class Leases {
   }
 
   get size(): number {
-    return this.#renewedAt.size;
+    return this.#held.size;
   }
 
   /** `since`: when it was asked for. The store may have counted from then on, however late its answer came. */
   add(lease: Lease, since: number): void {
-    this.#renewedAt.set(lease, since);
+    lease.heldAt = since;
+    this.#held.add(lease);
     if (this.#stopTimer === undefined) this.#sleep(this.#init.leaseMs / 3);
   }
 
   remove(lease: Lease): void {
-    this.#renewedAt.delete(lease);
+    this.#held.remove(lease);
     // A timer that keeps the process alive would do so for nothing.
     if (this.#isClosed || this.#init.clock.idleTimer === undefined) this.#rest();
   }
@@ -68,7 +70,7 @@ export class Leases {
   }
 
   #rest(): void {
-    if (this.#renewedAt.size > 0) return;
+    if (this.#held.size > 0) return;
     this.#stopTimer?.();
     this.#stopTimer = undefined;
   }
@@ -82,8 +84,7 @@ export class Leases {
   }
 
   #isOld(lease: Lease): boolean {
-    const heldAt = this.#renewedAt.get(lease);
-    return heldAt !== undefined && this.#since(heldAt) > this.#init.leaseMs / 2;
+    return this.#held.has(lease) && this.#since(lease.heldAt) > this.#init.leaseMs / 2;
   }
 
   /** A clock that was set back does not say how long: then it may be any time. */
@@ -103,11 +104,11 @@ export class Leases {
 
   /** Renews it now, whatever its age. False when the store does not say whether it holds. Never rejects. */
   async check(lease: Lease): Promise<boolean> {
-    return !this.#renewedAt.has(lease) || this.#renew(lease);
+    return !this.#held.has(lease) || this.#renew(lease);
   }
 
   all(): readonly Lease[] {
-    return [...this.#renewedAt.keys()];
+    return this.#held.all();
   }
 
   #sleep(ms: number): void {
@@ -119,9 +120,9 @@ export class Leases {
 
   async #renewAll(): Promise<void> {
     const { leaseMs } = this.#init;
-    const due = [...this.#renewedAt].flatMap(([lease, at]) => (this.#since(at) >= leaseMs / FRESH ? [lease] : []));
+    const due = this.#held.all().filter(({ heldAt }) => this.#since(heldAt) >= leaseMs / FRESH);
     const renewed = await Promise.all(due.map((lease) => this.#renew(lease)));
-    if (this.#renewedAt.size === 0) this.#stopTimer = undefined;
+    if (this.#held.size === 0) this.#stopTimer = undefined;
     else this.#sleep(renewed.includes(false) ? leaseMs / RETRIES : leaseMs / 3);
   }
 
@@ -131,18 +132,17 @@ export class Leases {
     const startedAt = clock.now();
     try {
       const renewal = await ask("renew a lease", lease.tenant.dispatches.extendLease(lease.fence, leaseMs));
-      if (!this.#renewedAt.has(lease)) return true;
+      if (!this.#held.has(lease)) return true;
       if (renewal === undefined) this.#lose(lease, "its lease was lost");
       else {
-        this.#renewedAt.set(lease, startedAt);
+        lease.heldAt = startedAt;
         if (renewal.hasWishes) lease.wanted();
       }
       return true;
     } catch (thrown) {
-      const heldAt = this.#renewedAt.get(lease);
-      if (heldAt === undefined) return true;
+      if (!this.#held.has(lease)) return true;
       log.warn(`a lease could not be renewed: ${errorMessage(thrown)}`, { dispatchId: lease.fence.dispatchId });
-      if (clock.now() - heldAt > leaseMs) this.#lose(lease, "its lease could not be renewed in time");
+      if (clock.now() - lease.heldAt > leaseMs) this.#lose(lease, "its lease could not be renewed in time");
       return false;
     }
   }

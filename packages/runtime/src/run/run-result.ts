@@ -86,17 +86,19 @@ const toRunTicket = (ticket: Ticket): RunTicket => ({
   input: isJsonObject(ticket.input) ? ticket.input : { value: ticket.input },
 });
 
+const ownUsage = ({ agentPath, runs, usage }: AgentUsage): AgentUsage => ({ agentPath: agentPath.slice(), runs, usage: { ...usage } });
+
 /** The caller's own: the record shares nothing with it. `readOutput` is asked for the answer of a run that is done. */
 export function toRunResult<O>(given: LoopResult, readOutput: (recorded: JsonValue | undefined) => O): RunResult<O> {
   const { runId, threadId, text, steps, status, waitingReason, output } = given;
-  const usageByAgent = copyJson(given.usageByAgent);
+  const usageByAgent = given.usageByAgent.map(ownUsage);
   const usage = usageByAgent.length === 1 ? { ...given.usage } : sumOf(usageByAgent);
-  const facts: RunFacts = { runId, threadId, text, steps, usage, usageByAgent };
   const isOutputMissing = given.isOutputAsked && output === undefined;
   const conclusion = conclude({ termination: { ...given.termination }, status, waitingReason, isOutputMissing });
+  const facts: RunFacts = { runId, threadId, text, steps, usage, usageByAgent };
   switch (conclusion.status) {
     case "done":
-      return { ...facts, ...conclusion, output: readOutput(copyJson(output)) };
+      return { ...facts, status: conclusion.status, termination: conclusion.termination, output: readOutput(copyJson(output)) };
     case "waiting":
       return { ...facts, ...conclusion, tickets: copyJson(given.tickets).map(toRunTicket) };
     default:

@@ -12,7 +12,7 @@ import type { Resolution } from "../resolve/resolver.ts";
 import { onAbort } from "../stream/abort.ts";
 import { Bounds, type Work } from "../stream/bounds.ts";
 import { checkOpen } from "../stream/closed.ts";
-import type { Late } from "../stream/door.ts";
+import { type Late, whenThere } from "../stream/door.ts";
 import type { Ear, Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { defaultAgent } from "./default-agent.ts";
@@ -128,10 +128,12 @@ class Execution implements RunInit, AgentPlans, RunHost {
         this.#held = await this.#hold();
         let ctx: RunContext | undefined;
         try {
-          ctx = await prepare(this, this.#orderOf(tries));
+          const preparing = prepare(this, this.#orderOf(tries));
+          ctx = preparing instanceof Promise ? await preparing : preparing;
           this.run.ctx = ctx;
           this.#onBegun?.();
-          const begun = await beginLoop(ctx);
+          const beginning = beginLoop(ctx);
+          const begun = beginning instanceof Promise ? await beginning : beginning;
           this.#order = undefined;
           return begun;
         } catch (thrown) {
@@ -202,8 +204,7 @@ class Execution implements RunInit, AgentPlans, RunHost {
   }
 
   #hold(): Late<Holding | undefined> {
-    const all = this.#tenant.all();
-    return all instanceof Promise ? all.then((opened) => this.#holdIn(opened)) : this.#holdIn(all);
+    return whenThere(this.#tenant.all(), (all) => this.#holdIn(all));
   }
 
   #holdIn(all: RunParts): Late<Holding | undefined> {
@@ -269,7 +270,7 @@ function inBackground(plan: RunPlan): RunPlan {
 }
 
 /** Everything before the loop. What throws here leaves the run as it was on record. */
-function prepare(init: Execution, order: RunOrder): Promise<RunContext> {
+function prepare(init: Execution, order: RunOrder): Late<RunContext> {
   const { parts, run, resolution } = init;
   run.inbox.late = parts.tasks;
   return takeUp({

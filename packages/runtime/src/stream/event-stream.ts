@@ -35,6 +35,15 @@ export class EventStream<E, R> implements AsyncIterable<E>, Hearer<E> {
   #line: Answer<E>[] | undefined;
   #result: Outcome<R> | undefined;
   #onDetach: (() => void) | undefined;
+  /** One for all reads, which wait mostly. */
+  readonly #wait = (answer: Answer<E>): void => {
+    if (this.#waiting === undefined) this.#waiting = answer;
+    else {
+      this.#line ??= [];
+      this.#line.push(answer);
+    }
+    if (this.#ending !== undefined || this.#isDetached) this.#release();
+  };
 
   /** Made when somebody asks for it. Nobody is killed by a rejection that he does not look at. */
   get result(): Promise<R> {
@@ -108,14 +117,7 @@ export class EventStream<E, R> implements AsyncIterable<E>, Hearer<E> {
 
   next(): Promise<IteratorResult<E, undefined>> {
     if (this.#buffer !== undefined) return Promise.resolve({ value: this.#take(this.#buffer), done: false });
-    return new Promise((answer) => {
-      if (this.#waiting === undefined) this.#waiting = answer;
-      else {
-        this.#line ??= [];
-        this.#line.push(answer);
-      }
-      if (this.#ending !== undefined || this.#isDetached) this.#release();
-    });
+    return new Promise(this.#wait);
   }
 
   #tellEnding(): void {

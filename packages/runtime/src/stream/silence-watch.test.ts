@@ -1,9 +1,11 @@
+import { NOWHERE } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { elapsedOn, systemClock } from "./clock.ts";
 import { SilenceWatch, type Speaker } from "./silence-watch.ts";
 
 class Heard implements Speaker {
+  seat = NOWHERE;
   isHeard = false;
   calls = 0;
   onSilence = () => {};

@@ -1,7 +1,8 @@
+import { Roster, type Seated } from "@awaken/contract";
 import { type Clock, elapsedOn, type Ticker } from "./clock.ts";
 
 /** Whoever is expected to say something. */
-export interface Speaker {
+export interface Speaker extends Seated {
   /** Set when it says something. No time is read for that: 3.4 % of a short run was the clock, asked for each part of a stream. */
   isHeard: boolean;
   /** Since when it is known to be silent, or the moment from which it is expected, by `elapsedOn`. */
@@ -20,7 +21,7 @@ const LOOKS = 32;
  */
 export class SilenceWatch {
   readonly #clock: Clock;
-  readonly #speakers = new Set<Speaker>();
+  readonly #speakers = new Roster<Speaker>();
   #ticker: Ticker | undefined;
   #everyMs = 0;
   #lookedAt = 0;
@@ -31,7 +32,7 @@ export class SilenceWatch {
     }
     const now = elapsedOn(this.#clock);
     this.#lookedAt = now;
-    for (const speaker of this.#speakers) {
+    for (const speaker of this.#speakers.all()) {
       if (speaker.isHeard) {
         speaker.isHeard = false;
         speaker.silentSince = now;
@@ -53,7 +54,7 @@ export class SilenceWatch {
   }
 
   remove(speaker: Speaker): void {
-    if (this.#speakers.delete(speaker) && this.#speakers.size === 0) this.#ticker?.rest();
+    if (this.#speakers.remove(speaker) && this.#speakers.size === 0) this.#ticker?.rest();
   }
 
   /** Timers get lost where a test puts others in their place, and where a program was stopped for long: then it is set anew. */

@@ -185,13 +185,13 @@ export function beginBatch(
   appends: readonly EventAppend[],
   draft: EventDraft,
   place: EventPlace,
-  given: Pick<Kept, "key" | "begunAt">,
+  { key, begunAt }: Pick<Kept, "key" | "begunAt">,
 ): EventBatch {
   const { thread, run } = place;
   const { threadId, runId, origin } = draft;
   const items = itemsOf(appends, place, 0);
   const [threadFirst, runFirst] = [nextIn(thread), nextIn(run)];
-  return new EventBatch({ threadId, runId, origin, thread, run, ...given, items, threadFirst, runFirst });
+  return new EventBatch({ threadId, runId, origin, thread, run, key, begunAt, items, threadFirst, runFirst });
 }
 
 const nextIn = (log: RowLog | undefined): number => (log === undefined ? 0 : log.last + 1);

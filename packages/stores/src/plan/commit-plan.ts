@@ -138,11 +138,13 @@ interface ThreadChange {
 }
 
 function planThread({ commit, found, run, now }: ThreadChange, reads: CommitReads): ThreadRecord {
-  const before = found ?? toThreadRecord({ id: commit.threadId }, now);
+  const before = found === undefined ? toThreadRecord({ id: commit.threadId }, now) : touched(found, now);
   const standsAside = commit.fence === undefined && reads.hasClaim() && isAside(commit, run?.before);
   const record = run === undefined || standsAside ? before : projectRun(before, run.after);
   if (record.parentThreadId !== undefined && record.parentThreadId !== before.parentThreadId) {
     checkLineage(record, reads.lineage(record.parentThreadId));
   }
-  return { ...record, metadata: { ...before.metadata, updatedAt: now } };
+  return record;
 }
+
+const touched = (thread: ThreadRecord, now: number): ThreadRecord => ({ ...thread, metadata: { ...thread.metadata, updatedAt: now } });

@@ -77,61 +77,83 @@ function leftRun(head: ThreadHead | undefined, resumed: RunRecord | undefined): 
   return undefined;
 }
 
-/** Nobody has used an id that was made for the thread. */
-function loadHead({ threads }: RunRecords, { threadId, intent, isNewThread }: RunOrder): Late<ThreadHead | undefined> {
-  return intent.type === "new" && isNewThread === true ? undefined : threads.loadHead(threadId);
+/** What was found about a thread. */
+interface FoundThread {
+  readonly head: ThreadHead | undefined;
+  readonly resumed: RunRecord | undefined;
+  readonly recalled: Recalled | undefined;
+  readonly given: Given;
+}
+
+const NOTHING_FOUND = { head: undefined, resumed: undefined, recalled: undefined };
+
+/** Nobody has used an id that was made for the thread: there is nothing to read. */
+function isUnused({ intent, isNewThread, found, seed, trace }: RunOrder): boolean {
+  const isFirst = intent.type === "new" && intent.runId === undefined && isNewThread === true && found === undefined;
+  return isFirst && seed === undefined && trace.parentThreadId === undefined;
+}
+
+/** What the records say, and who goes on with what. */
+export function loadThread(records: RunRecords, order: RunOrder, defaultAgent: string, seldom: Door<ThreadRoom>): Late<LoadedThread> {
+  const reading = isUnused(order) ? { ...NOTHING_FOUND, given: asGiven(order) } : readThread(records, order, seldom);
+  return whenThere(reading, (found) => {
+    const loaded = loadedFrom(records, order, defaultAgent, found);
+    const isWhole = loaded.openLedger === undefined || commitSeldom.room !== undefined;
+    return isWhole ? loaded : whenThere(commitSeldom.open(), () => loaded);
+  });
 }
 
 /**
- * What the records say, and who goes on with what. A run that is named is read before its thread: whoever else takes it up meanwhile has
- * changed the record that this one is compared with when it takes it up.
+ * A run that is named is read before its thread: whoever else takes it up meanwhile has changed the record that this one is compared with
+ * when it takes it up.
  */
-export async function loadThread(
-  records: RunRecords,
-  order: RunOrder,
-  defaultAgent: string,
-  seldom: Door<ThreadRoom>,
-): Promise<LoadedThread> {
+async function readThread(records: RunRecords, order: RunOrder, seldom: Door<ThreadRoom>): Promise<FoundThread> {
   const { intent, found } = order;
   const { parentThreadId } = order.trace;
   if (intent.type === "new" && parentThreadId !== undefined && order.isAwaited !== true)
     await (await seldom.open()).checkParent(records, parentThreadId);
   const named = intent.type === "resume" ? await (await seldom.open()).namedRun(records, order, intent) : undefined;
-  const reading = found === undefined ? loadHead(records, order) : found.head;
-  const head = reading instanceof Promise ? await reading : reading;
+  const head = found === undefined ? await loadHead(records, order) : found.head;
   if (named !== undefined && found === undefined) await (await seldom.open()).checkStands(records, head, named);
-  const asked = named ?? askedRun(records, order, head, seldom);
-  const resumed = asked instanceof Promise ? await asked : asked;
+  const resumed = named ?? (await askedRun(records, order, head, seldom));
   if (order.seed !== undefined || (head?.state !== undefined && !isPlainState(head.state))) await schemas.open();
   // Calls that wait, which it goes on with or abandons.
   if (storedCalls(head?.state).some(isOpenCall)) await seldom.open();
   const recalled = resumed && (await (await seldom.open()).recall(records, head, resumed));
-  const { messages, cutCalls, ledger } = recalled?.work ?? noWork(records, head);
-  const history: ThreadHistory = {
-    messages,
-    messageCount: head?.messageCount ?? 0,
-    threadState: head?.state,
-    run: recalled?.run,
-    cutCalls,
-    ledger,
-  };
-  const keeping = ledger && commitSeldom.open();
-  const kept = keeping instanceof Promise ? await keeping : keeping;
   const isNamed = head !== undefined && order.namedMessages.length > 0;
-  const { input, inputIds } = isNamed ? await (await seldom.open()).findNamed(records, order, head) : asGiven(order);
+  const given = isNamed ? await (await seldom.open()).findNamed(records, order, head) : asGiven(order);
+  return { head, resumed, recalled, given };
+}
+
+/** Undefined where nobody can have written yet. */
+function loadHead({ threads }: RunRecords, { threadId, intent, isNewThread }: RunOrder): Late<ThreadHead | undefined> {
+  return intent.type === "new" && isNewThread === true ? undefined : threads.loadHead(threadId);
+}
+
+function loadedFrom(records: RunRecords, order: RunOrder, defaultAgent: string, found: FoundThread): LoadedThread {
+  const { head, resumed, recalled, given } = found;
+  const { intent } = order;
+  const { messages, cutCalls, ledger } = recalled?.work ?? noWork(records, head);
   const caller = intent.type === "resume" ? recalled?.caller : undefined;
   const { agentId, actingAgentId } = agentsOf(order, head, resumed, { defaultAgent, caller });
   return {
-    history,
+    history: {
+      messages,
+      messageCount: head?.messageCount ?? 0,
+      threadState: head?.state,
+      run: recalled?.run,
+      cutCalls,
+      ledger,
+    },
     agentId,
     actingAgentId,
-    input,
-    inputIds,
+    input: given.input,
+    inputIds: given.inputIds,
     resumed,
     recalled,
     left: intent.type === "new" ? leftRun(head, resumed) : undefined,
     latestAt: head?.latestRun?.updatedAt ?? 0,
-    openLedger: kept && ((runId, scopeId) => new kept.RunLedger({ runId, scopeId }, ledger ?? [])),
+    openLedger: ledger && ((runId, scopeId) => new commitSeldom.here.RunLedger({ runId, scopeId }, ledger)),
   };
 }
 

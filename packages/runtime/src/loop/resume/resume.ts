@@ -1,17 +1,14 @@
 import { errorMessage, type RunId, type Termination } from "@awaken/contract";
 import type { Reading } from "../../state/decode-value.ts";
-import type { Door } from "../../stream/door.ts";
+import { type Door, type Late, whenThere } from "../../stream/door.ts";
 import type { Activation, RunHandles } from "../activation.ts";
 import { openChildren } from "../child-calls.ts";
-import type { OpenRunRecord } from "../end-news.ts";
 import { hasOpenCalls } from "../open-calls.ts";
 import { openRun } from "../open-run.ts";
 import type { RunContext } from "../run-context.ts";
 import type { RunPlan } from "../run-plan.ts";
 import type { RunRecords } from "../run-records.ts";
-import { isSuperseding } from "../supersede.ts";
 import { type Asked, activate, openLanding } from "./activate.ts";
-import type { Leaving } from "./close-left.ts";
 import { type LoadedThread, loadThread, type ThreadRoom } from "./load-thread.ts";
 
 /*
@@ -27,9 +24,8 @@ import { type LoadedThread, loadThread, type ThreadRoom } from "./load-thread.ts
 
 /** What is loaded for threads on which something is open. */
 export interface ResumeRoom extends ThreadRoom {
-  closeLeft(leaving: Leaving): Promise<void>;
   endingPlan(agentId: string): RunPlan;
-  takeOver(ctx: RunContext, activation: Pick<Activation, "seededDecisions">): Promise<void>;
+  takeOver(taking: TakeUp, loaded: LoadedThread, opened: OpenedRun): Promise<RunContext>;
 }
 
 /** What a run is taken up with. */
@@ -48,36 +44,26 @@ export interface TakeUp extends Asked {
   readonly adopt: (run: RunId) => void;
 }
 
-interface OpenedRun {
+export interface OpenedRun {
   readonly activation: Activation;
   readonly ctx: RunContext;
 }
 
-/** Stages 1 to 4. What throws here leaves the run as it was on record. */
-export async function takeUp(taking: TakeUp): Promise<RunContext> {
-  const { records, order, defaultAgent } = taking;
-  const loaded = await loadThread(records, order, defaultAgent, taking.seldom);
-  const opening = taking.ready(loaded.actingAgentId);
-  if (opening !== undefined) await opening;
-  const opened = open(taking, loaded);
-  const checking = taking.check(opened.activation.plan);
-  if (checking !== undefined) await checking;
-  const { leftChildren, children, state, tasks } = opened.ctx;
-  // Runs that are to stop with it, or that it waits for, and tasks of its thread: it does not begin where it could not end them.
-  if (leftChildren.length + openChildren(state).length > 0) await children.ready();
-  if (tasks.hasAny) await tasks.ready();
-  const left = leftBehind(loaded, opened);
-  if (left !== undefined) {
-    await (await taking.seldom.open()).closeLeft({ left, plan: opened.activation.plan, asked: taking, ...taking });
-    return takeUp({ ...taking, order: { ...order, found: undefined } });
-  }
-  const { resumed } = loaded;
-  if (resumed !== undefined) {
-    taking.adopt(resumed.runId);
-    // Whoever read its record has loaded it.
-    await taking.seldom.here.takeOver(opened.ctx, opened.activation);
-  }
-  return opened.ctx;
+/** Stages 1 to 4, at once where nothing has to be read or waited for. What throws here leaves the run as it was on record. */
+export function takeUp(taking: TakeUp): Late<RunContext> {
+  return whenThere(loadThread(taking.records, taking.order, taking.defaultAgent, taking.seldom), (loaded) =>
+    whenThere(taking.ready(loaded.actingAgentId), () => {
+      const opened = open(taking, loaded);
+      return whenThere(taking.check(opened.activation.plan), () =>
+        hasBegunBefore(loaded, opened) ? whenThere(taking.seldom.open(), (room) => room.takeOver(taking, loaded, opened)) : opened.ctx,
+      );
+    }),
+  );
+}
+
+/** Whether there is a run before it, or what one has left. */
+function hasBegunBefore({ left, resumed }: LoadedThread, { ctx: { leftChildren, state, tasks } }: OpenedRun): boolean {
+  return resumed !== undefined || left !== undefined || tasks.hasAny || leftChildren.length + openChildren(state).length > 0;
 }
 
 /** Stage 5. Gives the termination when a gate or a hook ends the run on the way. Undefined when no call is open. */
@@ -106,13 +92,4 @@ function open(taking: TakeUp, loaded: LoadedThread): OpenedRun {
     // Whoever named the run that is to be ended has loaded it.
     return openWith(taking.seldom.here.endingPlan(actingAgentId), "lenient");
   }
-}
-
-/**
- * A run that was cut off, or waits for news alone, is over when another one begins; one whose calls wait only when a user message leaves it
- * nothing to wait for.
- */
-function leftBehind({ left }: LoadedThread, { activation }: OpenedRun): OpenRunRecord | undefined {
-  const hasCalls = left?.status === "waiting" && left.waiting.reason !== "awaiting-tasks";
-  return hasCalls && !isSuperseding(activation) ? undefined : left;
 }

@@ -1,6 +1,5 @@
 // What a run that begins on a thread where nothing is open does without: `loop/seldom.ts` has it with the rest.
 
-export { closeLeft } from "./close-left.ts";
 export { endingPlan } from "./ending-plan.ts";
 export { findNamed } from "./find-named.ts";
 export { finishCalls } from "./finish-calls.ts";

@@ -1,9 +1,38 @@
-import type { Activation } from "../activation.ts";
+import { openChildren } from "../child-calls.ts";
 import { takeSeededDecisions } from "../decisions/take-decisions.ts";
+import type { OpenRunRecord } from "../end-news.ts";
 import type { RunContext } from "../run-context.ts";
+import { isSuperseding } from "../supersede.ts";
+import { closeLeft } from "./close-left.ts";
+import type { LoadedThread } from "./load-thread.ts";
+import { type OpenedRun, type TakeUp, takeUp } from "./resume.ts";
 
-/** The run is taken up with its decisions, in one write: of two who take it up only one gets past this. */
-export async function takeOver(ctx: RunContext, activation: Pick<Activation, "seededDecisions">): Promise<void> {
-  await takeSeededDecisions(ctx, activation);
-  await ctx.writer.write();
+/** Stages 3 and 4: there is a run before it, or what one has left. */
+export async function takeOver(taking: TakeUp, loaded: LoadedThread, opened: OpenedRun): Promise<RunContext> {
+  const { leftChildren, children, state, tasks } = opened.ctx;
+  // Runs that are to stop with it, or that it waits for, and tasks of its thread: it does not begin where it could not end them.
+  if (leftChildren.length + openChildren(state).length > 0) await children.ready();
+  if (tasks.hasAny) await tasks.ready();
+  const left = leftBehind(loaded, opened);
+  if (left !== undefined) {
+    await closeLeft({ left, plan: opened.activation.plan, asked: taking, ...taking });
+    return takeUp({ ...taking, order: { ...taking.order, found: undefined } });
+  }
+  const { resumed } = loaded;
+  if (resumed !== undefined) {
+    taking.adopt(resumed.runId);
+    // With its decisions, in one write: of two who take it up only one gets past this.
+    await takeSeededDecisions(opened.ctx, opened.activation);
+    await opened.ctx.writer.write();
+  }
+  return opened.ctx;
+}
+
+/**
+ * A run that was cut off, or waits for news alone, is over when another one begins; one whose calls wait only when a user message leaves it
+ * nothing to wait for.
+ */
+function leftBehind({ left }: LoadedThread, { activation }: OpenedRun): OpenRunRecord | undefined {
+  const hasCalls = left?.status === "waiting" && left.waiting.reason !== "awaiting-tasks";
+  return hasCalls && !isSuperseding(activation) ? undefined : left;
 }
