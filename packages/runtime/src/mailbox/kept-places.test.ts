@@ -125,7 +125,7 @@ describe.each(STORES)("runs of a thread that had to wait for one in front of the
     await expect.poll(async () => (await dispatchOf(store, third.runId))?.availableAt).toBeGreaterThan(clock.now());
     isFailing = false;
     // The worker may not have begun to wait yet.
-    const ended = await whileTimePasses(clock, Promise.all([first, second, third].map(({ runId }) => worker.wait(runId))));
+    const ended = await whileTimePasses(clock, Promise.all([first, second, third].map(({ runId }) => worker.wait(runId))), 100);
     expect(ended.map(({ status }) => status)).toEqual(["done", "done", "done"]);
     expect(await said(store)).toEqual(["first", "second", "third"]);
   });
