@@ -95,6 +95,7 @@ export {
 export {
   copyJson,
   freezeJson,
+  freezeMade,
   isJson,
   isJsonObject,
   isPlainList,

@@ -95,7 +95,11 @@ function copyFields(object: object): object {
 
 /** Freezes it to the bottom; what is frozen was frozen so before. For JSON that is our own. */
 export function freezeJson(value: unknown): void {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) freezeMade(value);
+}
+
+/** The same for one that was just made, which nobody has frozen: to ask costs as much as to do it. */
+export function freezeMade(value: object): void {
   Object.freeze(value);
   if (Array.isArray(value)) for (let index = 0; index < value.length; index++) freezeJson(value[index]);
   // Most of what is in one is text, which is not worth a call.

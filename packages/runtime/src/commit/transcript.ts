@@ -1,5 +1,5 @@
 import {
-  freezeJson,
+  freezeMade,
   type Message,
   type MessageId,
   messageToolCalls,
@@ -86,7 +86,7 @@ export class Transcript {
   add(message: Message): void {
     if (this.#isLent) this.#added = [...this.#added];
     this.#isLent = false;
-    freezeJson(message);
+    freezeMade(message);
     this.#added.push(message);
   }
 

@@ -86,8 +86,11 @@ type StateTold = Extract<AgentEvent, { type: "state-snapshot" }>;
 function tellState(ctx: RunContext, before?: StateTold): StateTold | undefined {
   const { listeners, state } = ctx;
   if (!listeners.isHeard) return undefined;
-  const isSame = before?.snapshot.revision === state.revision;
-  const event: StateTold = isSame ? before : { type: "state-snapshot", snapshot: state.export("shared") };
+  if (before?.snapshot.revision === state.revision) {
+    listeners.tell(before);
+    return before;
+  }
+  const event: StateTold = { type: "state-snapshot", snapshot: state.export("shared") };
   ctx.tell(event);
   return event;
 }

@@ -1,4 +1,4 @@
-import { type AgentEvent, AwakenError, freezeJson, isStoredEvent, type Log, messageId, NO_USAGE, type ToolMessage } from "@awaken/contract";
+import { type AgentEvent, AwakenError, freezeMade, isStoredEvent, type Log, messageId, NO_USAGE, type ToolMessage } from "@awaken/contract";
 import { RunWriter } from "../commit/run-writer.ts";
 import { seldom as commitSeldom } from "../commit/seldom-door.ts";
 import { Tally } from "../commit/tally.ts";
@@ -45,7 +45,7 @@ function openTranscript({ history, input }: Activation, given: readonly ToolMess
 /** Events hold what records, state and transcript hold, and listeners are the code of others. */
 function tell(this: Teller, event: AgentEvent): void {
   if (!this.listeners.isAttended) return;
-  freezeJson(event);
+  freezeMade(event);
   this.listeners.tell(event);
 }
 

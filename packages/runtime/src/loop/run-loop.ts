@@ -6,6 +6,7 @@ import {
   errorTermination,
   type MessageId,
   messageId,
+  NATURAL_END,
   type RunLifecycle,
   type Termination,
 } from "@awaken/contract";
@@ -336,7 +337,7 @@ function follow(ctx: RunContext, outcome: TakenStep): Late<Termination | undefin
 function leave(ctx: RunContext): Late<Termination | undefined> {
   if (ctx.inbox.size > 0) return whenThere(crossBoundary(ctx, "on-natural-end"), (hasNews) => (hasNews ? goOn(ctx) : leave(ctx)));
   ctx.inbox.close();
-  return { type: "natural-end" };
+  return NATURAL_END;
 }
 
 async function goOn(ctx: RunContext): Promise<undefined> {

@@ -241,9 +241,12 @@ export class Hold implements Holding, Lease {
       this.settle();
       return undefined;
     }
-    const isLost = dispatch?.type === "enqueue-claimed" && result?.dispatch === undefined;
+    const isClaim = dispatch?.type === "enqueue-claimed";
+    // A store freezes its row for whoever asks for it: once.
+    const row = isClaim ? result?.dispatch : undefined;
+    const isLost = isClaim && row === undefined;
     if (isLost || result === undefined) return this.#lookUp({ isClaim: isLost, placeOf: isOwn ? runId : undefined }, result);
-    this.#goOn(dispatch?.type === "enqueue-claimed" ? result?.dispatch : undefined, result);
+    this.#goOn(row, result);
     return undefined;
   }
 

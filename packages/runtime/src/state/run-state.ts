@@ -1,4 +1,4 @@
-import { AwakenError, freezeJson, type Log, type MergeRule, type PersistedState, type StateScope } from "@awaken/contract";
+import { AwakenError, freezeMade, type Log, type MergeRule, type PersistedState, type StateScope } from "@awaken/contract";
 import type { Batch } from "./batch.ts";
 import type { Reading } from "./decode-value.ts";
 import type { KeptKeys } from "./kept.ts";
@@ -180,8 +180,9 @@ export class RunState implements StateReader {
   }
 
   #sealed(key: AnyStateKey, what: string, value: unknown, before: unknown): unknown {
-    if (key.trusted) freezeJson(value);
-    else this.#late().sealMade(key, what, value, before);
+    if (key.trusted) {
+      if (typeof value === "object" && value !== null && value !== before) freezeMade(value);
+    } else this.#late().sealMade(key, what, value, before);
     return value;
   }
 

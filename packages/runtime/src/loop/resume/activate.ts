@@ -1,5 +1,6 @@
 import {
   freezeJson,
+  freezeMade,
   type JsonObject,
   type RunActivation,
   type RunId,
@@ -79,8 +80,8 @@ export function activate(asked: Asked, loaded: LoadedThread, plan: RunPlan, read
   const identity = identityOf(asked, loaded);
   const options = optionsOf(asked, loaded, output);
   // They are on record as they are, and hooks, tools, models and backends are shown them.
-  freezeJson(identity);
-  freezeJson(options);
+  freezeMade(identity);
+  freezeMade(options);
   return {
     identity,
     principal: principalOf(asked, loaded),

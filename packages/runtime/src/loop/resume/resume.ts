@@ -12,7 +12,8 @@ import { type Asked, activate, openLanding } from "./activate.ts";
 import { type LoadedThread, loadThread, type ThreadRoom } from "./load-thread.ts";
 
 /*
- * How a run goes on, after a decision, a cut or a new message. A new run goes the same way and finds less:
+ * How a run goes on, after a decision, a cut or a new message. A new run goes the same way and finds less; where there is no run before it, stages
+ * 3 and 4, which `take-over.ts` has, are not even loaded:
  *
  *   1. loaded      `loadThread`           the record of the run, its thread, and the step that was cut off, shown whole again
  *   2. opened      `activate`, `openRun`  what was asked over what is stored; calls that a new message abandons are superseded
