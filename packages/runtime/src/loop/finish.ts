@@ -177,6 +177,10 @@ function judgeEarly(ctx: RunContext, check: OutputCheck): Late<unknown> {
 const runEndHooks = (ctx: RunContext, termination: Termination): Late<unknown> =>
   attempt(ctx, "a runEnd hook failed", () => ctx.phases.run("runEnd", { termination }));
 
+/** Whether runs may wait below calls that do not: a step was cut off, or its calls were left when they were to stop. */
+export const mayWaitBelow = ({ cutCalls, tally }: RunContext, { type }: Termination): boolean =>
+  cutCalls.length > 0 || (type === "cancelled" && tally.usageBelow !== undefined);
+
 /**
  * The one door: lifecycle, hooks, commit, and exactly one terminal event. Hooks of the end run whatever happened, and none of them can
  * keep the run from ending. A commit that fails is the run's failure, unless the run is tried again: then nothing is told.
@@ -184,7 +188,7 @@ const runEndHooks = (ctx: RunContext, termination: Termination): Late<unknown> =
 export async function finish(ctx: RunContext, end: Termination | Elsewhere): Promise<LoopOutcome> {
   const isElsewhere = end.type === "elsewhere";
   const given = end.type === "elsewhere" ? end.termination : end;
-  if (ctx.tasks.hasOutbox || ctx.tasks.hasAny || hasOpenCalls(ctx)) await endBegun(ctx, given, isElsewhere);
+  if (mayWaitBelow(ctx, given) || ctx.tasks.hasOutbox || ctx.tasks.hasAny || hasOpenCalls(ctx)) await endBegun(ctx, given, isElsewhere);
   if (isOver(ctx, given) && ctx.state.get(runLifecycle)?.status !== "done")
     ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
   let termination = ctx.state.get(runLifecycle)?.termination ?? given;

@@ -227,7 +227,6 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   if (again !== undefined) ctx.tell(again);
   tellDecisions(ctx);
   for (const event of accepted) ctx.tell(event);
-  if (ctx.leftChildren.length > 0) await ctx.children.cancel(ctx.leftChildren);
   const activating = activateAgent(ctx);
   if (activating instanceof Promise) await activating;
   if (ctx.seed !== undefined) ctx.state.seed(ctx.seed);

@@ -29,7 +29,7 @@ import { type LoadedThread, loadThread, type ThreadRoom } from "./load-thread.ts
 export interface ResumeRoom extends ThreadRoom {
   closeLeft(leaving: Leaving): Promise<void>;
   endingPlan(agentId: string): RunPlan;
-  takeOver(ctx: RunContext, activation: Pick<Activation, "seededDecisions">): Promise<void>;
+  takeOver(ctx: RunContext, activation: Activation): Promise<void>;
 }
 
 /** What a run is taken up with. */
@@ -62,9 +62,9 @@ export async function takeUp(taking: TakeUp): Promise<RunContext> {
   const opened = open(taking, loaded);
   const checking = taking.check(opened.activation.plan);
   if (checking !== undefined) await checking;
-  const { leftChildren, children, state, tasks } = opened.ctx;
-  // Runs that are to stop with it, or that it waits for, and tasks of its thread: it does not begin where it could not end them.
-  if (leftChildren.length + openChildren(state).length > 0) await children.ready();
+  const { children, state, tasks, landing } = opened.ctx;
+  // Runs that it waits for, or abandons, and tasks of its thread: it does not begin where it could not read, or end, them.
+  if (openChildren(state).length > 0 || landing.holding?.isAbandoning) await children.ready();
   if (tasks.hasAny) await tasks.ready();
   const left = leftBehind(loaded, opened);
   if (left !== undefined) {
