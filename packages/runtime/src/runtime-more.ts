@@ -32,10 +32,6 @@ class LateChildren implements Children {
     return (await this.#open()).find(id);
   }
 
-  async cancel(ids: readonly RunId[]): Promise<void> {
-    await (await this.#open()).cancel(ids);
-  }
-
   async tickets(): Promise<readonly Ticket[]> {
     return (await this.#open()).tickets();
   }

@@ -84,6 +84,12 @@ export interface Holding {
   waiting(at?: Boundary): readonly PendingRecord[] | Promise<readonly PendingRecord[]>;
   /** Messages may wait that nobody spoke of. */
   mail?(): void;
+  /** Runs that nobody waits for any more: the next commit sees to their end. They are told to stop when it is on record. */
+  abandon?(runs: readonly RunId[]): void;
+  /** Whether there are such. */
+  readonly isAbandoning?: boolean;
+  /** The same of all that calls of a run have begun, as the records know them. */
+  abandonBelow?(run: RunId): Promise<void>;
   /** What others want of the run is being read: before it parks, it waits for this. Never rejects. */
   readonly looking?: Promise<void> | undefined;
   /** Decisions that were kept for calls of this step are not followed: the next commit says so. */

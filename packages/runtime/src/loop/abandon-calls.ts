@@ -1,5 +1,6 @@
 import type { ToolCallState, ToolMessage } from "@awaken/contract";
 import type { RunLedger } from "../commit/run-ledger.ts";
+import { childrenOf } from "../commit/tickets.ts";
 import { command } from "../phase/command.ts";
 import { closedTicket } from "../state/closed-ticket.ts";
 import { pastTickets } from "../state/past-tickets.ts";
@@ -15,12 +16,13 @@ import { isOutcomeLost } from "./unknown-call.ts";
 
 /** What `supersede` comes to when calls wait. */
 export function abandonCalls(state: RunState, open: OpenCalls): readonly ToolMessage[] {
-  const { calls, closing, ledger, isContinuation, identity, steps, ids, now } = open;
+  const { calls, closing, landing, ledger, isContinuation, identity, steps, ids, now } = open;
   const change = command().update(toolCallStates, { type: "clear" });
   if (isContinuation && closing !== undefined) {
     for (const ticket of calls.flatMap((call) => closedTicket(call, closing))) change.update(pastTickets, { type: "closed", ticket });
   }
   state.commit(change);
+  landing.holding?.abandon?.(childrenOf(calls.filter(({ status }) => status === "suspended")));
   const run = { ids, identity, tally: { steps } };
   return calls.map((call) => abandonCall(run, ledger, call, now));
 }

@@ -58,12 +58,10 @@ export interface ChildEnd {
 export interface Children {
   /** Throws when there is no such agent, or it cannot be asked for what it is asked. */
   run(order: ChildOrder): Promise<ChildEnd>;
-  /** Whatever they are read and told to stop with may have to be loaded first. */
+  /** Whatever they are read with may have to be loaded first. */
   ready(): Late<unknown>;
   /** A durable child by its id; undefined while it is not over. */
   find(id: RunId): Promise<ChildEnd | undefined>;
-  /** Tells durable children to stop, wherever they are. Never rejects when it is ready. */
-  cancel(ids: readonly RunId[]): Promise<void>;
   /** What all runs below this one wait for. */
   tickets(): Promise<readonly Ticket[]>;
 }

@@ -2,7 +2,7 @@ import { AwakenError, errorMessage, type Termination, type Ticket } from "@awake
 import { openTickets } from "../commit/open-tickets.ts";
 import { openChildren } from "./child-calls.ts";
 import { closeCalls } from "./close-calls.ts";
-import { attempt } from "./finish.ts";
+import { attempt, mayWaitBelow } from "./finish.ts";
 import { hasOpenCalls } from "./open-calls.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -21,7 +21,11 @@ const isLost = (reason: unknown): boolean => AwakenError.is(reason) && reason.co
 /** What a run that was told to stop has started stops with it. One that somebody else has by now leaves it to him. */
 async function cancelBelow(ctx: RunContext, termination: Termination): Promise<void> {
   const children = openChildren(ctx.state);
-  if (children.length > 0) await attempt(ctx, "runs could not be told to stop", () => ctx.children.cancel(children));
+  const { holding } = ctx.landing;
+  holding?.abandon?.(children);
+  // Of a call that waits for several the state knows one.
+  if (children.length > 0 || mayWaitBelow(ctx, termination))
+    await attempt(ctx, "runs below could not be looked for", () => holding?.abandonBelow?.(ctx.identity.runId));
   if (termination.type === "cancelled" && ctx.tasks.hasAny && !isLost(ctx.signal.reason)) await ctx.tasks.cancel();
 }
 

@@ -190,6 +190,10 @@ function judgeEarly(ctx: RunContext, check: OutputCheck): Late<unknown> {
 const runEndHooks = (ctx: RunContext, termination: Termination): Late<unknown> =>
   attempt(ctx, "a runEnd hook failed", () => ctx.phases.run("runEnd", { termination }));
 
+/** Whether runs may wait below calls that do not: a step was cut off, or its calls were left when they were to stop. */
+export const mayWaitBelow = ({ cutCalls, tally }: RunContext, { type }: Termination): boolean =>
+  cutCalls.length > 0 || (type === "cancelled" && tally.usageBelow !== undefined);
+
 /**
  * The one door: lifecycle, hooks, commit, and exactly one terminal event. Hooks of the end run whatever happened, and none of them can
  * keep the run from ending. A commit that fails is the run's failure, unless the run is tried again: then nothing is told.
@@ -197,7 +201,7 @@ const runEndHooks = (ctx: RunContext, termination: Termination): Late<unknown> =
 export function finish(ctx: RunContext, end: Termination | Elsewhere): Late<LoopOutcome> {
   const isElsewhere = end.type === "elsewhere";
   const given = end.type === "elsewhere" ? end.termination : end;
-  const hasBegun = ctx.tasks.hasOutbox || ctx.tasks.hasAny || hasOpenCalls(ctx);
+  const hasBegun = mayWaitBelow(ctx, given) || ctx.tasks.hasOutbox || ctx.tasks.hasAny || hasOpenCalls(ctx);
   return whenThere(hasBegun ? endBegun(ctx, given, isElsewhere) : undefined, () =>
     whenThere(closeRun(ctx, given), (termination) =>
       whenThere(ticketsLeft(ctx), (tickets) => putEndOnRecord(ctx, runEnd(ctx, termination, tickets), isElsewhere)),

@@ -9,7 +9,6 @@ import { activeAgent } from "../state/active-agent.ts";
 import { RunState } from "../state/run-state.ts";
 import type { Incoming } from "./accepted-input.ts";
 import type { Activation, RunHandles, RunWriting } from "./activation.ts";
-import { openChildren } from "./child-calls.ts";
 import { seatAgent } from "./handoff.ts";
 import { lastWords } from "./messages.ts";
 import type { Emitter, RunContext, Teller } from "./run-context.ts";
@@ -70,8 +69,6 @@ function emit(this: Emitter, event: AgentEvent): void {
 const incomingOf = ({ input, inputModes, isContinuation }: Activation): readonly Incoming[] =>
   input.map((message) => ({ message, mode: inputModes?.get(message.id) ?? (isContinuation ? "resume" : "start") }));
 
-const without = <T>(all: readonly T[], some: readonly T[]): readonly T[] => all.filter((each) => !some.includes(each));
-
 /** What is made with the rest at hand comes last. */
 interface Opened extends Omit<RunContext, "tasks"> {
   tasks: RunTasks | undefined;
@@ -85,11 +82,11 @@ const NONE: readonly never[] = Object.freeze([]);
 const NOTHING_COUNTED = { steps: 0, usage: NO_USAGE, usageByModel: [] };
 
 /** Everything that a run needs, before it begins: nothing is emitted and nothing is written here. */
-export function openRun(activation: Activation, handles: RunHandles, { landing, ledger }: RunWriting): RunContext {
+export function openRun(activation: Activation, handles: RunHandles, writing: RunWriting): RunContext {
   const { identity, principal, options, checkOutput, isContinuation, plan, history } = activation;
+  const { landing, ledger } = writing;
   const state = openState(activation, handles.log);
-  const children = openChildren(state);
-  const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
+  const transcript = openTranscript(activation, supersede(activation, handles, state, writing));
   const tally = new Tally(history.run?.counted ?? { ...NOTHING_COUNTED, answerId: messageId(handles.ids()) });
   if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
   const { scopeId, signal, clock, bounds, ids, log, listeners, inbox, profileStore, plans } = handles;
@@ -131,7 +128,6 @@ export function openRun(activation: Activation, handles: RunHandles, { landing, 
     seldom: handles.seldom,
     plans,
     children: handles.children,
-    leftChildren: children.length === 0 ? children : without(children, openChildren(state)),
     tasks: undefined,
     tell,
     emit,

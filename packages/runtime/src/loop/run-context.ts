@@ -6,7 +6,6 @@ import type {
   Message,
   MessageId,
   PersistedState,
-  RunId,
   RunIdentity,
   RunOptions,
   ScopeId,
@@ -161,8 +160,6 @@ export interface RunContext {
   readonly children: Children;
   /** Work in the background of its thread. */
   readonly tasks: RunTasks;
-  /** Of calls that a new message abandoned: they are told to stop. */
-  readonly leftChildren: readonly RunId[];
   readonly plans: AgentPlans;
 }
 
@@ -226,6 +223,7 @@ export interface OpenCalls {
   readonly calls: readonly ToolCallState[];
   /** The message, if it is one. */
   readonly closing: MessageId | undefined;
+  readonly landing: Landing;
   readonly ledger: RunLedger | undefined;
   /** The run that they are of goes on. */
   readonly isContinuation: boolean;

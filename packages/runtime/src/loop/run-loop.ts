@@ -208,7 +208,6 @@ interface Beginning {
 const STAGES: readonly ((beginning: Beginning) => Late<Termination | void>)[] = [
   ({ ctx }) => (ctx.input.some(isNews) ? whenThere(ctx.seldom.open(), (room) => room.readInput(ctx)) : undefined),
   putOnRecord,
-  ({ ctx }) => (ctx.leftChildren.length > 0 ? ctx.children.cancel(ctx.leftChildren) : undefined),
   ({ ctx }) => activateAgent(ctx),
   ({ ctx }) => {
     if (ctx.seed !== undefined) ctx.state.seed(ctx.seed);

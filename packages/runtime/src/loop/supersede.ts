@@ -1,8 +1,7 @@
 import type { Message, ToolMessage } from "@awaken/contract";
-import type { RunLedger } from "../commit/run-ledger.ts";
 import type { RunState } from "../state/run-state.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
-import type { Activation, RunHandles } from "./activation.ts";
+import type { Activation, RunHandles, RunWriting } from "./activation.ts";
 import { isOpenCall } from "./open-calls.ts";
 
 const isUserInput = (message: Message): boolean => message.role === "user" && message.visibility !== "internal";
@@ -22,7 +21,7 @@ export function supersede(
   activation: Activation,
   handles: RunHandles,
   state: RunState,
-  ledger: RunLedger | undefined,
+  { landing, ledger }: RunWriting,
 ): readonly ToolMessage[] {
   const calls = state.get(toolCallStates)?.calls.filter(isOpenCall) ?? [];
   if (calls.length === 0 || !isSuperseding(activation)) return [];
@@ -30,5 +29,5 @@ export function supersede(
   const closing = activation.input.find(isUserInput)?.id;
   const { ids, clock, seldom } = handles;
   const steps = history.run?.counted.steps ?? 0;
-  return seldom.here.abandonCalls(state, { calls, closing, ledger, isContinuation, identity, steps, ids, now: clock.now() });
+  return seldom.here.abandonCalls(state, { calls, closing, landing, ledger, isContinuation, identity, steps, ids, now: clock.now() });
 }

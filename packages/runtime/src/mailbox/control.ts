@@ -195,6 +195,18 @@ export const cancelByWish = async (tenant: Tenant, run: Pick<RunRecord, "runId" 
   await wish(tenant, [{ type: "cancel", wishId: `cancel:${id}`, threadId: thread, runId: id }]).catch(ifOver);
 };
 
+/** A run that nobody waits for: one that waits has a dispatch that ends it. Never rejects. */
+export async function stopAbandoned(tenant: Tenant, id: RunId): Promise<void> {
+  const { parts, queue, ask, log } = tenant;
+  try {
+    parts.active.byRun(id)?.cancel();
+    const run = await ask("load a run", queue.runs.load(id));
+    if (run?.status === "running") await cancelByWish(tenant, run);
+  } catch (thrown) {
+    log.warn(`a run could not be told to stop, and goes on until it waits: ${errorMessage(thrown)}`, { runId: id });
+  }
+}
+
 /** Rows first, all or none, then the hint: the owner follows them at its next boundary, also when the hint is lost. */
 export async function wish(tenant: Tenant, wishes: readonly NewWish[]): Promise<readonly WishRecord[]> {
   const rows = await inOne(tenant, "put a wish on record", async (ports) => {

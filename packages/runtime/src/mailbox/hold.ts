@@ -1,4 +1,14 @@
-import { AwakenError, dispatchId, errorMessage, type Log, NOWHERE, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
+import {
+  AwakenError,
+  dispatchId,
+  errorMessage,
+  type Log,
+  NOWHERE,
+  type RunId,
+  type RunProjection,
+  type ScopeId,
+  type ThreadId,
+} from "@awaken/contract";
 import {
   type Boundary,
   type ClaimedDispatch,
@@ -8,6 +18,7 @@ import {
   type DispatchResult,
   type EventCursor,
   type Fence,
+  type Outbound,
   type PendingConsumption,
   type PendingQueue,
   type PendingRecord,
@@ -20,6 +31,7 @@ import type { Departure, Holding, Riders, ToldPlace, WayOut } from "../commit/ho
 import type { ActiveRun } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
 import { uuidIds } from "../stream/ids.ts";
+import { Abandoned, openBelow } from "./abandoned.ts";
 import { inOne, type Ports } from "./in-one.ts";
 import type { Lease, Leases } from "./leases.ts";
 import { Leave, type YieldBefore } from "./leave.ts";
@@ -42,6 +54,8 @@ export interface HoldInit {
   readonly log: Log;
   readonly ask: Ask;
   readonly watchers: Watchers;
+  /** Tells a run to stop that nobody waits for. Never rejects. */
+  stop(run: RunId): Promise<void>;
 }
 
 /** What a dispatch from the queue begins with. */
@@ -72,6 +86,8 @@ export class Hold implements Holding, Lease {
   readonly #entrance: ((ports: Ports, at: number | undefined) => Promise<unknown>) | undefined;
   /** What others want; most runs are over before anybody wants anything. */
   #wishes: OpenWishes | undefined;
+  /** Runs that its own does not wait for any more; most wait for none. */
+  #abandoned: Abandoned | undefined;
   #run: ActiveRun | undefined;
   #isAwaited = false;
   #claimed: ClaimedDispatch | undefined;
@@ -205,10 +221,8 @@ export class Hold implements Holding, Lease {
     // Messages that come behind the last commit are written without: the dispatch is over. A run never is, also while it is given back.
     const fence = this.#isSettled && run === undefined ? undefined : this.#fence;
     const riders: Writable<Riders> = {};
-    if (run?.parentRunId !== undefined) {
-      const outbound = [...(this.#isAwaited ? NOTHING : parentWake(run)), ...parentNews(run, events)];
-      if (outbound.length > 0) riders.outbound = outbound;
-    }
+    const outbound = run === undefined ? NOTHING : this.#outbound(run, events);
+    if (outbound.length > 0) riders.outbound = outbound;
     if (this.#run?.isKnownAs(runId) === false) {
       if (fence !== undefined) riders.fence = fence;
       return riders;
@@ -222,7 +236,34 @@ export class Hold implements Holding, Lease {
     return riders;
   }
 
-  landed(
+  /** For other threads. */
+  #outbound(run: RunProjection, events: Departure["events"]): readonly Outbound[] {
+    const abandoned = this.#abandoned?.outbound ?? NOTHING;
+    if (run.parentRunId === undefined) return abandoned;
+    return [...(this.#isAwaited ? NOTHING : parentWake(run)), ...parentNews(run, events), ...abandoned];
+  }
+
+  abandon(runs: readonly RunId[]): void {
+    if (runs.length === 0) return;
+    this.#abandoned ??= new Abandoned((id) => this.#init.stop(id));
+    this.#abandoned.add(runs);
+  }
+
+  get isAbandoning(): boolean {
+    return this.#abandoned !== undefined;
+  }
+
+  async abandonBelow(run: RunId): Promise<void> {
+    this.abandon(await openBelow({ ...this.#init, queue: this.tenant }, run));
+  }
+
+  landed(commit: ThreadCommit, result: CommitResult | undefined): Promise<void> | undefined {
+    const after = this.#landed(commit, result);
+    const told = commit.outbound === undefined ? undefined : this.#abandoned?.landed(commit.outbound);
+    return told === undefined ? after : Promise.all([after, told]).then(() => {});
+  }
+
+  #landed(
     { runId, dispatch, run, threadState, takes = NOTHING, isNewRun }: ThreadCommit,
     result: CommitResult | undefined,
   ): Promise<void> | undefined {

@@ -5,7 +5,8 @@ import type { RunParts } from "../run/run-parts.ts";
 import { keyIn } from "../stream/scope-key.ts";
 import { askWithin } from "./ask-within.ts";
 import { type Failure, judgeFailure, Unknowns } from "./attempts.ts";
-import { cancelByWish, decideElsewhere, keepDecisions } from "./control.ts";
+import { cancelByWish, decideElsewhere, keepDecisions, stopAbandoned } from "./control.ts";
+import { endingOf } from "./end-record.ts";
 import { executeDispatch, keepCancel } from "./execute.ts";
 import { Hold, type HoldInit } from "./hold.ts";
 import { queueBehind } from "./late-wake.ts";
@@ -159,6 +160,7 @@ export class Mailbox {
         }
         return true;
       },
+      endingOf: (run) => endingOf(this.tenant(scopeId), run),
       unbegun: (runId) => findUnbegun(this.tenant(scopeId), runId),
       makeRoom: (threadId) => makeRoom(this.tenant(scopeId), threadId),
     };
@@ -180,7 +182,8 @@ export class Mailbox {
     const leases = this.#leasesWith(own);
     const { hasWorkers } = this;
     const held = { tenant: queue, consumer: node.name, leaseMs, maxAttempts, leases, hasWorkers };
-    const holdInit = { ...held, clock, yieldBefore, log, ask, watchers };
+    const stop = (id: RunId) => stopAbandoned(this.tenant(scopeId), id);
+    const holdInit = { ...held, clock, yieldBefore, log, ask, watchers, stop };
     const of = (other: ScopeId) => this.tenant(other);
     const inTurn: Tenant["inTurn"] = (threadId, work, signal) =>
       this.#turns.take(keyIn(scopeId, threadId), work, (turn) => untilTurn(own, turn, signal));

@@ -19,6 +19,7 @@ import { isOrphan } from "../run/called-run.ts";
 import { hasTicket } from "../run/known-tickets.ts";
 import { isRunning } from "../state/background-tasks.ts";
 import { storedTasks } from "../state/task-records.ts";
+import { isAbandoned } from "./abandoned.ts";
 import type { Opening } from "./hold.ts";
 import { batchesOf, toAddressed } from "./open-wishes.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
@@ -101,7 +102,8 @@ export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
     if (next !== undefined || isLeftAlone(scene)) return { type: "for-another", run, runId: next };
     return { type: "nothing", run, result: { type: "done", termination: run.outcome.termination } };
   }
-  if (wishes.some(({ type }) => type === "cancel") || (await isOrphan(run, (id) => ask("load a run", tenant.runs.load(id))))) {
+  const isUnwanted = isAbandoned(claimed) || wishes.some(({ type }) => type === "cancel");
+  if (isUnwanted || (await isOrphan(run, (id) => ask("load a run", tenant.runs.load(id))))) {
     return {
       type: "run",
       order: { ...endOrder(run), found: records },

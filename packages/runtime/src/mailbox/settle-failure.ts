@@ -2,7 +2,7 @@ import type { RunRecord } from "@awaken/contract";
 import type { ClaimedDispatch } from "@awaken/contract/store";
 import { keyIn } from "../stream/scope-key.ts";
 import { type Failure, isUnreadable, retryDelayMs, UNKNOWN_AGENT_DELAY_MS, UNKNOWN_AGENT_MS } from "./attempts.ts";
-import { endRecord } from "./end-record.ts";
+import { endDeadRecord } from "./end-record.ts";
 import { type Executor, fenceOf } from "./executor.ts";
 
 /** What becomes of a dispatch whose run is not over. On its last try it is a dead letter, and the run ends with it. */
@@ -37,7 +37,7 @@ export async function settleFailure(executor: Executor, claimed: ClaimedDispatch
 }
 
 /** The dead letter and the end of its run are one commit. A run that cannot be read cannot be ended, here or in the next try. */
-async function buryDispatch({ queue, ask, clock, watchers }: Executor, claimed: ClaimedDispatch, error: string): Promise<void> {
+async function buryDispatch({ queue, ask, clock, watchers, log }: Executor, claimed: ClaimedDispatch, error: string): Promise<void> {
   const run = await ask("load a run", queue.runs.load(claimed.runId)).catch((thrown: unknown) => {
     if (!isUnreadable(thrown)) throw thrown;
     return "unreadable" as const;
@@ -47,7 +47,7 @@ async function buryDispatch({ queue, ask, clock, watchers }: Executor, claimed: 
     return;
   }
   const { threadId, runId: id } = claimed;
-  const ended = isOpen(run) ? endRecord(run, { type: "error", code: "dead_letter", message: error }, clock.now()) : undefined;
+  const ended = isOpen(run) ? await endDeadRecord({ queue, ask, log }, run, error, clock.now()) : undefined;
   const last = ended ?? { threadId, runId: id };
   await ask("bury a dispatch", queue.commit({ ...last, fence: fenceOf(claimed), dispatch: { type: "dead-letter", error } }));
   watchers.ended(ended?.run);

@@ -8,7 +8,7 @@ import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { sleep } from "../stream/sleep.ts";
 import { judgeFailure } from "./attempts.ts";
-import { endRecord } from "./end-record.ts";
+import { endDeadRecord } from "./end-record.ts";
 import type { Executor } from "./executor.ts";
 import type { NodeIdentity } from "./node.ts";
 
@@ -108,7 +108,7 @@ export async function endDead({ queue, ask, clock, log, watchers }: Tenant, disp
     const run = await ask("load a run", queue.runs.load(dispatch.runId));
     if (run === undefined || run.status === "done") return;
     const message = dispatch.lastError ?? "the run could not be brought to an end";
-    const ended = endRecord(run, { type: "error", code: "dead_letter", message }, clock.now());
+    const ended = await endDeadRecord({ queue, ask, log }, run, message, clock.now());
     await ask("end a run", queue.commit(ended));
     watchers.ended(ended.run);
   } catch (thrown) {

@@ -138,20 +138,6 @@ export class ChildRuns implements Omit<Children, "ready"> {
     return this.#ended(run);
   }
 
-  async cancel(ids: readonly RunId[]): Promise<void> {
-    const { records, holds, active, log } = this.#parts;
-    for (const id of ids) {
-      try {
-        active.byRun(id)?.cancel();
-        const run = await records.runs.load(id);
-        if (run !== undefined && run.status !== "done") await holds?.cancel(run);
-      } catch (thrown) {
-        // It ends as cancelled when it is claimed: its parent is over.
-        log.warn(`a run could not be told to stop: ${errorMessage(thrown)}`, { runId: id });
-      }
-    }
-  }
-
   tickets() {
     return ticketsBelow(this.#parts.records, this.#identity);
   }

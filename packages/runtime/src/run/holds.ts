@@ -51,6 +51,8 @@ export interface Holds {
    * run; false: it has parked or ended meanwhile, and its record knows more.
    */
   keep(run: Pick<RunRecord, "runId" | "threadId">, decisions: readonly AddressedDecision[]): Promise<boolean>;
+  /** For whoever ends a run from its records: those who wait for it, and whom it waited for, hear of it in the same commit. */
+  endingOf(run: RunRecord): Promise<Holding>;
   /** What became of a run that has no record. Undefined: nobody promised it. */
   unbegun(runId: RunId): Promise<UnbegunRun | undefined>;
   /** Somebody holds the thread. Resolves when he does not any more, since he is gone; else `thread_already_running`. */

@@ -18,6 +18,7 @@ import {
 import { MAX_COMMIT_ATTEMPTS, type SequencedMessage, type ThreadHead } from "@awaken/contract/store";
 import type { CommitPorts, CommitStore } from "../commit/commit-store.ts";
 import { composeAddition } from "../commit/compose.ts";
+import type { Holding } from "../commit/holding.ts";
 import { Landing } from "../commit/land.ts";
 import { type RewoundRows, rewindOver, rewoundRows } from "../commit/rewound-rows.ts";
 import { rowsAfter } from "../commit/rows-after.ts";
@@ -95,13 +96,14 @@ interface OnRun {
   readonly clock: Clock;
   readonly head: ThreadHead;
   readonly run: RunRecord;
+  readonly holding?: Holding | undefined;
 }
 
-function landingOn({ store, clock, head, run }: OnRun, resumed: RunRecord | undefined): Landing {
+function landingOn({ store, clock, head, run, holding }: OnRun, resumed: RunRecord | undefined): Landing {
   const { messageCount, latestRun } = head;
   const latestAt = latestRun?.updatedAt ?? 0;
   const { activation } = run;
-  return new Landing({ store, identity: runIdentity(run), activation, input: [], resumed, messageCount, latestAt, clock });
+  return new Landing({ store, identity: runIdentity(run), activation, input: [], resumed, messageCount, latestAt, clock, holding });
 }
 
 async function loadHead({ records }: RunParts, thread: ThreadId): Promise<ThreadHead> {
@@ -142,7 +144,7 @@ async function write(parts: RunParts, store: CommitStore, read: ThreadHead, left
   let head = read;
   for (const [index, each] of endingsOf(left, read).entries()) {
     const news = endOf(parts, each, head, taking, index === left.length - 1);
-    const { commit, rowsBefore } = await landingOn({ store, clock, head, run: each.run }, each.run).land(news);
+    const { commit, rowsBefore } = await landingOn({ store, clock, head, ...each }, each.run).land(news);
     const messageCount = rowsBefore + (commit.messageDelta?.messages.length ?? 0);
     const state = withoutCalls(head.state);
     const ended = commit.run === undefined ? {} : { latestRun: { ...commit.run, ordinal: each.run.ordinal } };

@@ -13,6 +13,7 @@ import {
 } from "@awaken/contract";
 import { type LedgerEntry, MAX_LIMIT, type Page, type RunPosition, type ThreadHead } from "@awaken/contract/store";
 import type { News } from "../commit/compose.ts";
+import type { Holding } from "../commit/holding.ts";
 import { type OpenEntry, RunLedger } from "../commit/run-ledger.ts";
 import { abandonCall } from "../loop/abandon-calls.ts";
 import { lateResult } from "../loop/closing-messages.ts";
@@ -48,6 +49,8 @@ const isUnfinished = (entry: LedgerEntry): entry is OpenEntry => entry.status !=
 export interface Left {
   readonly run: OpenRunRecord;
   readonly entries: readonly OpenEntry[];
+  /** Undefined: nobody waits for it elsewhere, nor it for others. */
+  readonly holding: Holding | undefined;
 }
 
 export async function readLeft(parts: RunParts, thread: ThreadId): Promise<readonly Left[]> {
@@ -55,7 +58,7 @@ export async function readLeft(parts: RunParts, thread: ThreadId): Promise<reado
   return Promise.all(
     open.map(async (run) => {
       const entries = await parts.records.ledger?.list(run.runId, { statuses: ["claimed", "suspended"] });
-      return { run, entries: entries?.filter(isUnfinished) ?? [] };
+      return { run, entries: entries?.filter(isUnfinished) ?? [], holding: await parts.holds?.endingOf(run) };
     }),
   );
 }

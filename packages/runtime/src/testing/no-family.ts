@@ -33,6 +33,5 @@ export const NO_CHILDREN: Children = {
   run: () => Promise.reject(new Error("this run cannot start others")),
   ready: () => undefined,
   find: () => Promise.resolve(undefined),
-  cancel: () => Promise.resolve(),
   tickets: () => Promise.resolve([]),
 };

@@ -1,7 +1,5 @@
 import { errorMessage, messageId, runIdentity } from "@awaken/contract";
 import { Landing } from "../../commit/land.ts";
-import { childrenOf } from "../../commit/tickets.ts";
-import { storedCalls } from "../../state/tool-call-states.ts";
 import { Bounds, DEFAULT_LIMITS } from "../../stream/bounds.ts";
 import type { Door } from "../../stream/door.ts";
 import { Listeners } from "../../stream/listeners.ts";
@@ -34,11 +32,12 @@ export interface Leaving {
 export async function closeLeft(leaving: Leaving): Promise<void> {
   const { left, asked, records, handles } = leaving;
   const { input } = asked.order;
-  const { scopeId, ids, clock, children } = handles;
+  const { scopeId, ids, clock } = handles;
+  const { holding } = asked.order;
   const loaded = await loadThread(records, resumeOrder(left, []), leaving.plan.agent.id, leaving.seldom);
-  // They are told to stop by the run that begins: it ends none that it could not stop.
-  const waiting = storedCalls(loaded.history.threadState).filter(({ status }) => status === "suspended");
-  if (childrenOf(waiting).length > 0) await children.ready();
+  // The run that begins knows those that calls wait for; of a step that was cut off, and of a call with several, the records do.
+  const hasBegun = left.status === "running" || holding?.isAbandoning === true;
+  if (hasBegun) await holding?.abandonBelow?.(left.runId);
   const by = input.find((message) => message.role === "user")?.id ?? input[0]?.id ?? messageId(asked.runId);
   const landing = new Landing({
     store: records,
@@ -49,7 +48,7 @@ export async function closeLeft(leaving: Leaving): Promise<void> {
     messageCount: loaded.history.messageCount,
     latestAt: loaded.latestAt,
     clock,
-    holding: asked.order.holding,
+    holding,
   });
   await closeRun({ scopeId, ids, clock }, left, { loaded, landing, ctx: openLeft(leaving, loaded, landing), by });
 }

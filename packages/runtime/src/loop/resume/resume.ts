@@ -63,8 +63,10 @@ export function takeUp(taking: TakeUp): Late<RunContext> {
 }
 
 /** Whether there is a run before it, or what one has left. */
-function hasBegunBefore({ left, resumed }: LoadedThread, { ctx: { leftChildren, state, tasks } }: OpenedRun): boolean {
-  return resumed !== undefined || left !== undefined || tasks.hasAny || leftChildren.length + openChildren(state).length > 0;
+function hasBegunBefore({ left, resumed }: LoadedThread, { ctx: { landing, state, tasks } }: OpenedRun): boolean {
+  return (
+    resumed !== undefined || left !== undefined || tasks.hasAny || landing.holding?.isAbandoning === true || openChildren(state).length > 0
+  );
 }
 
 /** Stage 5. Gives the termination when a gate or a hook ends the run on the way. Undefined when no call is open. */

@@ -9,23 +9,27 @@ import { type OpenedRun, type TakeUp, takeUp } from "./resume.ts";
 
 /** Stages 3 and 4: there is a run before it, or what one has left. */
 export async function takeOver(taking: TakeUp, loaded: LoadedThread, opened: OpenedRun): Promise<RunContext> {
-  const { leftChildren, children, state, tasks } = opened.ctx;
-  // Runs that are to stop with it, or that it waits for, and tasks of its thread: it does not begin where it could not end them.
-  if (leftChildren.length + openChildren(state).length > 0) await children.ready();
+  const { ctx, activation } = opened;
+  const { children, state, tasks, landing } = ctx;
+  // Runs that it waits for, or abandons, and tasks of its thread: it does not begin where it could not read, or end, them.
+  if (openChildren(state).length > 0 || landing.holding?.isAbandoning) await children.ready();
   if (tasks.hasAny) await tasks.ready();
   const left = leftBehind(loaded, opened);
   if (left !== undefined) {
-    await closeLeft({ left, plan: opened.activation.plan, asked: taking, ...taking });
+    await closeLeft({ left, plan: activation.plan, asked: taking, ...taking });
     return takeUp({ ...taking, order: { ...taking.order, found: undefined } });
   }
   const { resumed } = loaded;
   if (resumed !== undefined) {
     taking.adopt(resumed.runId);
+    // Of a call that is abandoned and waited for several the state knew one.
+    const hasAbandoned = isSuperseding(activation) && ctx.tally.usageBelow !== undefined;
+    if (hasAbandoned) await landing.holding?.abandonBelow?.(ctx.identity.runId);
     // With its decisions, in one write: of two who take it up only one gets past this.
-    await takeSeededDecisions(opened.ctx, opened.activation);
-    await opened.ctx.writer.write();
+    await takeSeededDecisions(ctx, activation);
+    await ctx.writer.write();
   }
-  return opened.ctx;
+  return ctx;
 }
 
 /**
