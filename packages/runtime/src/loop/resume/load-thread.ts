@@ -85,17 +85,15 @@ interface FoundThread {
   readonly given: Given;
 }
 
-const NOTHING_FOUND = { head: undefined, resumed: undefined, recalled: undefined };
-
 /** Nobody has used an id that was made for the thread: there is nothing to read. */
-function isUnused({ intent, isNewThread, found, seed, trace }: RunOrder): boolean {
-  const isFirst = intent.type === "new" && intent.runId === undefined && isNewThread === true && found === undefined;
-  return isFirst && seed === undefined && trace.parentThreadId === undefined;
-}
+const isUnused = ({ intent, isNewThread, seed, trace }: RunOrder): boolean =>
+  isNewThread === true && (intent.runId ?? seed ?? trace.parentThreadId) === undefined;
 
 /** What the records say, and who goes on with what. */
 export function loadThread(records: RunRecords, order: RunOrder, defaultAgent: string, seldom: Door<ThreadRoom>): Late<LoadedThread> {
-  const reading = isUnused(order) ? { ...NOTHING_FOUND, given: asGiven(order) } : readThread(records, order, seldom);
+  const reading = isUnused(order)
+    ? { head: undefined, resumed: undefined, recalled: undefined, given: asGiven(order) }
+    : readThread(records, order, seldom);
   return whenThere(reading, (found) => {
     const loaded = loadedFrom(records, order, defaultAgent, found);
     const isWhole = loaded.openLedger === undefined || commitSeldom.room !== undefined;
