@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { runId } from "@awaken/contract";
+import type { Runtime } from "awaken";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LeaverOrder, Way } from "./leaver-process.ts";
 import { runChild } from "./support/child.ts";
@@ -28,6 +29,11 @@ describe.each(["sqlite", "postgres"] as const)("a tree that nobody waits for any
       await using store = await openStore(place);
       const nobody = { add: () => expect.fail("nobody has decided"), has: () => false };
       const openOf = async (root: string) => store.runs.count({ rootRunId: runId(root), statuses: ["created", "running", "waiting"] });
+      const statusOf = async (root: string) => (await store.runs.load(runId(root)))?.status;
+      /** One that is told to stop just when it begins to wait does that, and is told once more. */
+      const end = async (runtime: Runtime, root: string) => {
+        await expect.poll(() => runtime.cancelAndWait(root).then(() => statusOf(root))).toBe("done");
+      };
       for (let nth = 1; ; nth++) {
         const [thread, root, asked] = [`t${nth}`, `root${nth}`, `asked${nth}`];
         await using house = openHouse(store, nobody, { workers: false });
@@ -35,17 +41,17 @@ describe.each(["sqlite", "postgres"] as const)("a tree that nobody waits for any
         const family = (await store.runs.list({ rootRunId: runId(root) })).items.map((run) => run.runId);
         expect(family).toHaveLength(2);
         const order: LeaverOrder = { place, thread, root, asked, way, nth };
-        const end = await runChild({ file: join(import.meta.dirname, "leaver-process.ts"), order });
-        const isLeft = way === "go on with something else" || (await store.runs.load(runId(root)))?.status === "done";
+        const left = await runChild({ file: join(import.meta.dirname, "leaver-process.ts"), order });
+        const isLeft = way === "go on with something else" || (await statusOf(root)) === "done";
         await using next = openHouse(store, nobody);
         await next.recover();
-        if (!isLeft) await next.cancelAndWait(root);
+        if (!isLeft) await end(next, root);
         const areOver = async () => (await Promise.all(family.map((id) => store.runs.load(id)))).map((run) => run?.status);
         await expect.poll(areOver, { message: `commit ${nth}`, timeout: 10_000 }).toEqual(["done", "done"]);
-        if (way === "go on with something else") await next.cancelAndWait(root);
+        await end(next, root);
         await expect.poll(() => openOf(root), { timeout: 10_000 }).toBe(0);
         expect(await store.runs.listOpenTickets(runId(root))).toEqual([]);
-        if (end.type === "killed") continue;
+        if (left.type === "killed") continue;
         expect(nth).toBeGreaterThan(1);
         return;
       }

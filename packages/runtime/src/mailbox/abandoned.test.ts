@@ -81,7 +81,9 @@ async function dieAtEach(make: () => QueueStore, verb: Verb, at: CrashPoint): Pr
     } else if (points.hasCrashed) {
       await using next = open(store, [], { workers: true });
       await next.recover();
-      await next.cancelAndWait(ROOT);
+      // One that is told to stop just when it begins to wait does that.
+      const status = () => next.cancelAndWait(ROOT).then(() => statusOf(store));
+      await expect.poll(status).toBe("done");
       await expectOver(store, `${at} ${nth}, not over`);
     }
     if (!points.hasCrashed) return nth - 1;
