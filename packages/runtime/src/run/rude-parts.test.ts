@@ -63,6 +63,32 @@ describe("parts that break their promises", () => {
     expect((await runtime.run({ thread: "t", input: "hi" })).text).toBe("hello");
   });
 
+  it("a logger that throws while the last messages to a run that fails cannot be kept keeps its thread from nobody", async () => {
+    const inner = memoryStore();
+    let isFull = false;
+    const commit: Store["commit"] = (given) => {
+      if (isFull) throw new Error("disk full");
+      return inner.commit(given);
+    };
+    const told: string[] = [];
+    const broken = (line: string) => {
+      told.push(line);
+      throw new Error("log broken");
+    };
+    const execute = async () => {
+      await runtime.send("t", "and this");
+      isFull = true;
+    };
+    const tools = [defineTool({ id: "work", description: "Work", input: z.object({}), pure: true, execute })];
+    const provider = scripted([toolCall("work", {}), text("hello")]);
+    const runtime = open(provider, { store: Object.assign(Object.create(inner), { commit }), tools, log: { warn: broken, error: broken } });
+    await expect(runtime.run({ thread: "t", input: "hi" })).rejects.toThrow("log broken");
+    expect(told.at(-1)).toBe("messages could not be kept: disk full");
+    isFull = false;
+    expect((await runtime.run({ thread: "t", input: "hi" })).text).toBe("hello");
+    await runtime.close();
+  });
+
   it("a logger that throws while a child cannot be told to stop: the calls of its parent are closed all the same", async () => {
     await using inner = memoryStore();
     let isBroken = false;
