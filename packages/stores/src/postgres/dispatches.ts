@@ -9,6 +9,7 @@ import {
   readClaim,
   supersedeDispatch,
 } from "@awaken/contract/store";
+import { dispatchEntries } from "../dispatch-entries.ts";
 import { planEnqueue } from "../plan/enqueue-plan.ts";
 import { dispatchPosition } from "../sql/columns.ts";
 import { Conditions, dispatchConditions } from "../sql/conditions.ts";
@@ -41,11 +42,12 @@ import { lockThread, lockThreadOf } from "./locks.ts";
 import { SERVER_TIME } from "./server-clock.ts";
 import { sql } from "./statement.ts";
 
-export const dispatchPort = (access: Access): DispatchStore => ({
-  ...queueMoves(access),
-  ...workerMoves(claimRows(access)),
-  ...reads(access),
-});
+export const dispatchPort = (access: Access): DispatchStore =>
+  dispatchEntries({
+    ...queueMoves(access),
+    ...workerMoves(claimRows(access)),
+    ...reads(access),
+  });
 
 type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "removeDeadLetter" | "hint";
 

@@ -14,6 +14,7 @@ import {
   readClaim,
   supersedeDispatch,
 } from "@awaken/contract/store";
+import { dispatchEntries } from "../dispatch-entries.ts";
 import { planEnqueue } from "../plan/enqueue-plan.ts";
 import { dispatchPosition } from "../sql/columns.ts";
 import { Conditions, dispatchConditions } from "../sql/conditions.ts";
@@ -28,11 +29,12 @@ import { loadRun } from "./runs.ts";
 import { loadHead } from "./threads.ts";
 import { listOpenWishes, loadOpenWishes } from "./wishes.ts";
 
-export const dispatchPort = (access: Access): DispatchStore => ({
-  ...queueMoves(access),
-  ...workerMoves(claimRows(access)),
-  ...reads(access),
-});
+export const dispatchPort = (access: Access): DispatchStore =>
+  dispatchEntries({
+    ...queueMoves(access),
+    ...workerMoves(claimRows(access)),
+    ...reads(access),
+  });
 
 type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "removeDeadLetter" | "hint";
 
