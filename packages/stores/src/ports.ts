@@ -32,7 +32,7 @@ export function portsOf<Access>(make: PortMakers<Access>, access: Access): Ports
     runs: make.runs(access),
     pending: { ...pending, append: entry(pending.append), update: entry(pending.update), reorder: entry(pending.reorder) },
     events: { ...events, append: entry(events.append) },
-    // Each engine puts the entries of its own around it (`dispatch-entries.ts`).
+    // Each engine puts the entries of its own around it (`worker-moves.ts`).
     dispatches: make.dispatches(access),
     streamCheckpoints: { ...streamCheckpoints, put: entry(streamCheckpoints.put) },
     ledger: make.ledger(access),

@@ -185,86 +185,96 @@ async function expectMoved(store: QueueStore, prepared: Prepared, now: number): 
 /** The same for what moves a queue. */
 export function queueHandedInConformance(it: QueueTest): void {
   describe("what is handed to a queue", () => {
-    it("is read as it was when it was, also where a write stands in line behind a transaction", async ({ store, clock }) => {
-      const prepared = await prepare(store);
+    readAtOnce(it);
+    aboutAll(it);
+    staysHis(it);
+  });
+}
+
+function readAtOnce(it: QueueTest): void {
+  it("is read as it was when it was, also where a write stands in line behind a transaction", async ({ store, clock }) => {
+    const prepared = await prepare(store);
+    const gate = Promise.withResolvers<void>();
+    const held = store.transaction(() => gate.promise);
+    const all = givenToQueue(prepared);
+    const writing = moveAll(store, prepared, all);
+    vandalise(all);
+    gate.resolve();
+    await held;
+    await Promise.all(writing);
+    await expectMoved(store, prepared, clock.now());
+  });
+}
+
+function aboutAll(it: QueueTest): void {
+  it("also where it is about all tenants: who is gone, and how long things stay", async ({ store, clock }) => {
+    await store.dispatches.ack(fenceOf(await claimed(store, "over", onThread("over"))));
+    await store.events.append([event("e1")]);
+    clock.advance(1_001);
+    await store.events.append([event("e2")]);
+    await claimed(store, "d1");
+    const gate = Promise.withResolvers<void>();
+    const held = store.transaction(() => gate.promise);
+    const [gone, retention] = [[WORKER.consumer], { eventsMs: 1_000, dispatchesMs: 1_000 }];
+    const [reclaiming, sweeping] = [store.queue.reclaimExpired(undefined, gone), store.sweep(retention)];
+    vandalise([gone, retention]);
+    gate.resolve();
+    await held;
+    expect(await reclaiming).toMatchObject([{ dispatch: { dispatchId: "d1", status: "queued" } }]);
+    expect(await sweeping).toMatchObject({ events: 1, dispatches: 1 });
+  });
+
+  it("also a hint", async ({ store }) => {
+    const leaving = new AbortController();
+    const heard = take(store.queue.hints({ signal: leaving.signal }), 1);
+    const isHeard = heard.then(() => true);
+    const hint = { type: "cancel", ...onThread("hinted") } as const;
+    // Listening may need a moment.
+    do {
+      const given = { ...hint };
       const gate = Promise.withResolvers<void>();
       const held = store.transaction(() => gate.promise);
-      const all = givenToQueue(prepared);
-      const writing = moveAll(store, prepared, all);
-      vandalise(all);
-      gate.resolve();
-      await held;
-      await Promise.all(writing);
-      await expectMoved(store, prepared, clock.now());
-    });
-
-    it("also where it is about all tenants: who is gone, and how long things stay", async ({ store, clock }) => {
-      await store.dispatches.ack(fenceOf(await claimed(store, "over", onThread("over"))));
-      await store.events.append([event("e1")]);
-      clock.advance(1_001);
-      await store.events.append([event("e2")]);
-      await claimed(store, "d1");
-      const gate = Promise.withResolvers<void>();
-      const held = store.transaction(() => gate.promise);
-      const [gone, retention] = [[WORKER.consumer], { eventsMs: 1_000, dispatchesMs: 1_000 }];
-      const [reclaiming, sweeping] = [store.queue.reclaimExpired(undefined, gone), store.sweep(retention)];
-      vandalise([gone, retention]);
-      gate.resolve();
-      await held;
-      expect(await reclaiming).toMatchObject([{ dispatch: { dispatchId: "d1", status: "queued" } }]);
-      expect(await sweeping).toMatchObject({ events: 1, dispatches: 1 });
-    });
-
-    it("also a hint", async ({ store }) => {
-      const leaving = new AbortController();
-      const heard = take(store.queue.hints({ signal: leaving.signal }), 1);
-      const isHeard = heard.then(() => true);
-      const hint = { type: "cancel", ...onThread("hinted") } as const;
-      // Listening may need a moment.
-      do {
-        const given = { ...hint };
-        const gate = Promise.withResolvers<void>();
-        const held = store.transaction(() => gate.promise);
-        const hinting = store.dispatches.hint(given);
-        vandalise(given);
-        gate.resolve();
-        await Promise.all([held, hinting]);
-      } while (!(await Promise.race([isHeard, new Promise((resolve) => setImmediate(resolve, false))])));
-      expect(await heard).toEqual([{ ...hint, scopeId: "default" }]);
-      leaving.abort();
-    });
-
-    it("stays his who handed it in, and what he is given is his or frozen: his edits reach no later reader", async ({ store, clock }) => {
-      const prepared = await prepare(store);
-      const all = givenToQueue(prepared);
-      const given = await Promise.all(moveAll(store, prepared, all));
-      const { decision } = all;
-      vandalise(all);
-      expect(decision).toMatchObject({ type: "vandalised", decision: "vandalised", vandal: true });
+      const hinting = store.dispatches.hint(given);
       vandalise(given);
-      vandalise([await store.wishes.listOpen(R1), await store.pending.load(T2), await store.pending.load(T3)]);
-      for (const id of [...MOVES, "next", "named", "new"]) vandalise(await store.dispatches.load(dispatchId(id)));
-      await expectMoved(store, prepared, clock.now());
-    });
+      gate.resolve();
+      await Promise.all([held, hinting]);
+    } while (!(await Promise.race([isHeard, new Promise((resolve) => setImmediate(resolve, false))])));
+    expect(await heard).toEqual([{ ...hint, scopeId: "default" }]);
+    leaving.abort();
+  });
+}
 
-    it("by two tenants is for each of them: what one does with his does not reach the other", async ({ store }) => {
-      const tenants = [store, store.scoped(scopeId("other"))];
-      const given = { wish: decide("d1", "tk9", { metadata: deep() }), dispatch: dispatch("d1"), pending: [{ message: user("p1") }] };
-      const read = async ({ wishes, dispatches, pending }: ScopedQueueStore) => [
-        await wishes.load("d1"),
-        await dispatches.load(dispatchId("d1")),
-        (await pending.load(T1)).entries,
-      ];
-      for (const { commit, wishes, dispatches, pending } of tenants) {
-        await commit(write(runs.running()));
-        const stored = [await wishes.append(given.wish), await dispatches.enqueue(given.dispatch), await pending.append(T1, given.pending)];
-        vandalise(stored);
-      }
-      const before = await Promise.all(tenants.map(async (tenant) => structuredClone(await read(tenant))));
-      for (const tenant of tenants) vandalise(await read(tenant));
-      vandalise(given);
-      expect(await Promise.all(tenants.map(read))).toEqual(before);
-      expect(JSON.stringify(before)).not.toContain("vandal");
-    });
+function staysHis(it: QueueTest): void {
+  it("stays his who handed it in, and what he is given is his or frozen: his edits reach no later reader", async ({ store, clock }) => {
+    const prepared = await prepare(store);
+    const all = givenToQueue(prepared);
+    const given = await Promise.all(moveAll(store, prepared, all));
+    const { decision } = all;
+    vandalise(all);
+    expect(decision).toMatchObject({ type: "vandalised", decision: "vandalised", vandal: true });
+    vandalise(given);
+    vandalise([await store.wishes.listOpen(R1), await store.pending.load(T2), await store.pending.load(T3)]);
+    for (const id of [...MOVES, "next", "named", "new"]) vandalise(await store.dispatches.load(dispatchId(id)));
+    await expectMoved(store, prepared, clock.now());
+  });
+
+  it("by two tenants is for each of them: what one does with his does not reach the other", async ({ store }) => {
+    const tenants = [store, store.scoped(scopeId("other"))];
+    const given = { wish: decide("d1", "tk9", { metadata: deep() }), dispatch: dispatch("d1"), pending: [{ message: user("p1") }] };
+    const read = async ({ wishes, dispatches, pending }: ScopedQueueStore) => [
+      await wishes.load("d1"),
+      await dispatches.load(dispatchId("d1")),
+      (await pending.load(T1)).entries,
+    ];
+    for (const { commit, wishes, dispatches, pending } of tenants) {
+      await commit(write(runs.running()));
+      const stored = [await wishes.append(given.wish), await dispatches.enqueue(given.dispatch), await pending.append(T1, given.pending)];
+      vandalise(stored);
+    }
+    const before = await Promise.all(tenants.map(async (tenant) => structuredClone(await read(tenant))));
+    for (const tenant of tenants) vandalise(await read(tenant));
+    vandalise(given);
+    expect(await Promise.all(tenants.map(read))).toEqual(before);
+    expect(JSON.stringify(before)).not.toContain("vandal");
   });
 }

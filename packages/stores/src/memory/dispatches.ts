@@ -16,8 +16,7 @@ import {
   type SupersededDispatch,
   supersedeDispatch,
 } from "@awaken/contract/store";
-import { dispatchEntries } from "../dispatch-entries.ts";
-import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
+import { type ClaimRows, dispatchEntries, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import { claimRow, countDispatches, enqueue, readFence, writeDispatch } from "./dispatch-rows.ts";
 import { idsOf, withoutId } from "./ids.ts";
 import { compareText, pickFirst } from "./pick.ts";

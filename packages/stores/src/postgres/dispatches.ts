@@ -9,13 +9,12 @@ import {
   readClaim,
   supersedeDispatch,
 } from "@awaken/contract/store";
-import { dispatchEntries } from "../dispatch-entries.ts";
 import { planEnqueue } from "../plan/enqueue-plan.ts";
 import { dispatchPosition } from "../sql/columns.ts";
 import { Conditions, dispatchConditions } from "../sql/conditions.ts";
 import { toPage } from "../sql/rows.ts";
 import { countDispatches } from "../sql/run-row.ts";
-import { type ClaimRows, INTERRUPTED, type Move, workerMoves } from "../worker-moves.ts";
+import { type ClaimRows, dispatchEntries, INTERRUPTED, type Move, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
 import type { Finish, Tx } from "./attempt.ts";
 import { claimNext } from "./claims.ts";

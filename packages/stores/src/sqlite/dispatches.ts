@@ -14,13 +14,12 @@ import {
   readClaim,
   supersedeDispatch,
 } from "@awaken/contract/store";
-import { dispatchEntries } from "../dispatch-entries.ts";
 import { planEnqueue } from "../plan/enqueue-plan.ts";
 import { dispatchPosition } from "../sql/columns.ts";
 import { Conditions, dispatchConditions } from "../sql/conditions.ts";
 import { toPage } from "../sql/rows.ts";
 import { countDispatches, runIn } from "../sql/run-row.ts";
-import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
+import { type ClaimRows, dispatchEntries, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
 import { type Connection, keeping, type Tx } from "./database.ts";
 import { DISPATCH_ROW, hasClaim, loadDispatch, loadEpoch, loadQueued, queueReads, readDispatch, writeDispatch } from "./dispatch-rows.ts";
