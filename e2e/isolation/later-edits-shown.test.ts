@@ -6,7 +6,10 @@ import {
   type JsonObject,
   messageId,
   runId,
+  type Ticket,
   threadId,
+  ticketId,
+  toolCallId,
   type Usage,
 } from "@awaken/contract";
 import { userRecord } from "@awaken/contract/spec";
@@ -25,6 +28,14 @@ const used = (): Usage => ({ inputTokens: 1, outputTokens: 2, totalTokens: 3 });
 const said = (): BackendResult => ({
   ...{ agentId: "far", status: { type: "completed" }, termination: { type: "natural-end" }, steps: 1 },
   output: { text: "ok", artifacts: [] },
+});
+const ticketElsewhere = (): Ticket => ({
+  ...{ id: ticketId("tk"), runId: runId("far"), threadId: threadId("far"), toolCallId: toolCallId("c9"), toolName: "pay" },
+  ...{ input: deep(), action: "approve", resumeMode: "replay-tool-call", message: "Pay?", parameters: deep(), updatedAt: 1 },
+});
+const decidedElsewhere = (): AgentEvent => ({
+  ...{ type: "decision-taken", runId: runId("far"), ticketId: ticketId("tk"), toolCallId: toolCallId("c9"), toolName: "pay" },
+  ...{ decidedAt: 1, action: "approve", metadata: deep(), input: deep() },
 });
 const pick = () => ({ id: "pick", description: "", parameters: { type: "object", properties: deep() }, metadata: deep() });
 const asked = () => ({
@@ -156,6 +167,18 @@ const STORIES: Readonly<Record<string, Story>> = {
   "events of a backend": elsewhere(({ emit }, play) => {
     const event: AgentEvent = { type: "inference-end", provider: "x", model: "y", usage: used(), durationMs: 1, finishReason: "end-turn" };
     emit(play.lend(event));
+    play.edit();
+    return said();
+  }),
+  "what a delegate that runs elsewhere tells of how far it is, and of what it waits for": elsewhere(({ emit }, play) => {
+    const content = Object.freeze(deep());
+    const events: AgentEvent[] = [
+      { type: "activity-snapshot", messageId: "c1", activityType: "far", content: play.hold(content) },
+      { type: "activity-snapshot", messageId: "c1", activityType: "near", content: play.lend(deep()) },
+      { type: "ticket-open", ticket: play.lend(ticketElsewhere()) },
+      play.lend(decidedElsewhere()),
+    ];
+    for (const event of events) emit(event);
     play.edit();
     return said();
   }),

@@ -1,5 +1,5 @@
 import { type JsonObject, type Turn, toolCallId } from "@awaken/contract";
-import { addContextMessage, answer, ask, command, defineAction, defineState, defineTool, reply } from "@awaken/runtime";
+import { addContextMessage, answer, ask, command, defineAction, defineEffect, defineState, defineTool, reply } from "@awaken/runtime";
 import { text, ticketsOf } from "@awaken/runtime/testing";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -11,6 +11,7 @@ const note = defineState("note", any);
 const notes = defineState("notes", { ...any, scope: "thread" });
 const payload = z.custom<ReturnType<typeof deep>>(() => true);
 const soon = defineAction("p.soon", { phase: "stepEnd", payload });
+const out = defineEffect("p.out", { payload });
 const late = defineAction("p.late", { phase: "runEnd", payload });
 
 /** Frozen on the outside alone: what is in it can still be edited. */
@@ -99,6 +100,39 @@ const STORIES: Readonly<Record<string, Story>> = {
     });
     await runtime.run(GO);
     play.edit();
+  },
+  "scheduled work and effects, while another hook is waited for, and while one effect after the other happens": async (play) => {
+    await using runtime = play.open([callT(), text("end")], {
+      tools: [doing(() => "x")],
+      register: (r) => {
+        r.action(soon, (given) => play.say(given));
+        r.effect(out, async (given) => {
+          await new Promise(setImmediate);
+          play.say(given);
+          play.edit();
+        });
+        r.hook("stepStart", () => command().schedule(soon, play.lend(deep())).emit(out, play.lend(deep())).emit(out, play.lend(deep())));
+        r.hook("stepStart", async () => {
+          await new Promise(setImmediate);
+          return play.edit();
+        });
+      },
+    });
+    await runtime.run(GO);
+  },
+  "what an effect is given, by its handler": async (play) => {
+    const kept = play.lend(deep());
+    await using runtime = play.open([callT(), text("end")], {
+      tools: [doing(() => "x")],
+      register: (r) => {
+        r.effect(out, (given) => play.edit(given));
+        r.hook("stepStart", () => {
+          play.say(kept);
+          return command().emit(out, kept);
+        });
+      },
+    });
+    await runtime.run(GO);
   },
   "messages that a plugin puts into the request": async (play) => {
     const message = { key: "k", role: "user", target: "conversation", persistent: true, content: "ctx" } as const;

@@ -1,6 +1,17 @@
 import { type AgentEvent, type JsonObject, type JsonValue, type StreamPart, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
-import { ask, command, createRuntime, definePlugin, defineState, defineTool, reply, wait } from "@awaken/runtime";
+import {
+  ask,
+  command,
+  createRuntime,
+  defineAction,
+  defineEffect,
+  definePlugin,
+  defineState,
+  defineTool,
+  reply,
+  wait,
+} from "@awaken/runtime";
 import { countingIds, fakeClock, parts, scripted, text, ticketsOf } from "@awaken/runtime/testing";
 import * as z from "zod";
 import { frozenIn, vandalise } from "./edits.ts";
@@ -23,6 +34,7 @@ export const KINDS = [
   "records",
   "messages in view",
   "turns",
+  "scheduled work",
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -42,6 +54,11 @@ const notes = defineState("notes", {
   initial: () => ({ list: [] }),
   apply: (_before, next: { list: { by: string }[] }) => next,
 });
+
+const payload = z.custom<{ readonly for: { readonly names: readonly string[] } }>(() => true);
+/** Due when the run goes on: until then it is on record with it. */
+const remind = defineAction("vandal.remind", { phase: "beforeInference", payload });
+const announce = defineEffect("vandal.announce", { payload });
 
 const THREAD = threadId("t");
 /** Of the store's own clock and ids. */
@@ -156,6 +173,26 @@ const vandal = (story: Story) =>
     id: "vandal",
     register(registrar) {
       registrar.state(notes);
+      const seen = (given: z.infer<typeof payload>): void => {
+        story.records.push(stable(given));
+        story.edit("scheduled work", given);
+      };
+      registrar.action(remind, seen);
+      registrar.effect(announce, seen);
+      registrar.hook("afterInference", ({ step }) => {
+        if (step > 1) return undefined;
+        const [first, second] = [
+          story.keep("scheduled work", { for: { names: ["ana"] } }),
+          story.keep("scheduled work", { for: { names: ["bob"] } }),
+        ];
+        return command().schedule(remind, first).emit(announce, second);
+      });
+      // Behind it, and waited for: what the hook before gave is not committed yet.
+      registrar.hook("afterInference", async () => {
+        await new Promise(setImmediate);
+        for (const { kind, value } of story.returned) if (kind === "scheduled work") story.edit(kind, value);
+        return undefined;
+      });
       registrar.hook("afterInference", ({ messages, turn }) => {
         story.edit("provider parts", story.said);
         // The list itself is the run's, and read-only by its type.

@@ -7,7 +7,7 @@ export type Ports = StorePorts & QueuePorts;
 export type PortMakers<Access> = { readonly [Name in keyof Ports]: (access: Access) => Ports[Name] };
 
 /** A write may stand in line, or wait for a connection: what was handed in is read as it was when it was. */
-const entry =
+export const entry =
   <Given extends readonly unknown[], T>(write: (...given: Given) => T) =>
   (...given: Given): T =>
     write(...asItIsNow(given));
@@ -22,7 +22,6 @@ export function portsOf<Access>(make: PortMakers<Access>, access: Access): Ports
   const threads = make.threads(access);
   const pending = make.pending(access);
   const events = make.events(access);
-  const dispatches = make.dispatches(access);
   const streamCheckpoints = make.streamCheckpoints(access);
   const wishes = make.wishes(access);
   const profiles = make.profiles(access);
@@ -33,17 +32,13 @@ export function portsOf<Access>(make: PortMakers<Access>, access: Access): Ports
     runs: make.runs(access),
     pending: { ...pending, append: entry(pending.append), update: entry(pending.update), reorder: entry(pending.reorder) },
     events: { ...events, append: entry(events.append) },
-    dispatches: {
-      ...dispatches,
-      enqueue: entry(dispatches.enqueue),
-      nack: entry(dispatches.nack),
-      recordResult: entry(dispatches.recordResult),
-    },
+    // Each engine puts the entries of its own around it (`worker-moves.ts`).
+    dispatches: make.dispatches(access),
     streamCheckpoints: { ...streamCheckpoints, put: entry(streamCheckpoints.put) },
     ledger: make.ledger(access),
     wishes: { ...wishes, append: entry(wishes.append) },
     profiles: { ...profiles, put: entry(profiles.put) },
-    config: { ...config, put: entry(config.put) },
+    config: { ...config, put: entry(config.put), delete: entry(config.delete) },
     commit: commitEntry(make.commit(access)),
   };
 }

@@ -15,6 +15,7 @@ import {
   supersedeDispatch,
 } from "@awaken/contract/store";
 import { fenceLost } from "./fence-errors.ts";
+import { entry } from "./ports.ts";
 
 export type Move<T extends DispatchRecord> = (claimed: ClaimedDispatch, now: number) => T;
 
@@ -67,3 +68,20 @@ export function workerMoves(rows: ClaimRows): Pick<DispatchStore, WorkerMove> {
 
 /** Why a dispatch of an older epoch is superseded. */
 export const INTERRUPTED = "interrupted";
+
+/** What moves a dispatch is read as it was when it was asked for, fences too. Apart from the other ports: most programs with a store in memory move none. */
+export const dispatchEntries = (port: DispatchStore): DispatchStore => ({
+  ...port,
+  enqueue: entry(port.enqueue),
+  claim: entry(port.claim),
+  claimDispatch: entry(port.claimDispatch),
+  extendLease: entry(port.extendLease),
+  recordStart: entry(port.recordStart),
+  recordResult: entry(port.recordResult),
+  ack: entry(port.ack),
+  nack: entry(port.nack),
+  deadLetter: entry(port.deadLetter),
+  release: entry(port.release),
+  supersedeClaimed: entry(port.supersedeClaimed),
+  hint: entry(port.hint),
+});

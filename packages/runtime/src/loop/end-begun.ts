@@ -35,7 +35,7 @@ export async function endBegun(ctx: RunContext, termination: Termination, isElse
   if (ctx.tasks.hasAny) ctx.tally.begunBelow();
   if (!isOver) return;
   if (!isElsewhere) await cancelBelow(ctx, termination);
-  if (hasOpenCalls(ctx)) await attempt(ctx, "open calls could not be closed", () => closeCalls(ctx));
+  if (hasOpenCalls(ctx)) await closeCalls(ctx);
 }
 
 /** Also those of the runs that its calls wait for. They stay theirs: the record of this run has its own alone. */

@@ -52,7 +52,7 @@ async function stopCall(round: OpenRound, live: LiveCall, stop: Intercept): Prom
 
 /** A call that waits, or in a round that lasts. */
 export function finishOdd(round: OpenRound, call: AllowedCall, reply: ToolReply): void | Promise<void> {
-  if (round.running.isLasting && round.failure === undefined) keepOrder(round);
+  if (round.running.isLasting) keepOrder(round);
   return round.finish(call, reply);
 }
 

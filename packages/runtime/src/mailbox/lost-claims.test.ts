@@ -199,6 +199,102 @@ describe.each(AT_ONCE)("a claim whose answer was lost, on %s", (_, make) => {
     expect(await inner.dispatches.list(T, {})).toMatchObject([{ status: "queued", attemptCount: 0 }]);
   });
 
+  test("is asked for by one at a time, however long the store takes to say who has it: a claim that came later is not given back", async () => {
+    const clock = fakeClock(10_000);
+    await using inner = make(() => clock.now());
+    const gate = Promise.withResolvers<void>();
+    let [lost, looks] = [0, 0];
+    const losing = answering(inner, async (claim) => {
+      if (claim === undefined || ++lost > 1) return claim;
+      throw broken();
+    });
+    const list: QueueStore["dispatches"]["list"] = async (id, query) => {
+      const found = await inner.dispatches.list(id, query);
+      if (query.statuses?.join() !== "claimed") return found;
+      looks += 1;
+      await gate.promise;
+      return found;
+    };
+    const store: QueueStore = { ...losing, dispatches: { ...losing.dispatches, list } };
+    await using runtime = open(store, [text("here")], { workers: true, clock });
+    const { runId } = await runtime.start({ thread: T, input: "x" });
+    await expect.poll(() => lost).toBe(1);
+    for (let second = 0; second < 5; second++) await clock.advance(1_000);
+    gate.resolve();
+    const ended = runtime.wait(runId);
+    await clock.advance(1_000);
+    expect(await ended).toMatchObject({ status: "done", text: "here" });
+    expect(looks).toBe(1);
+  });
+
+  test("is given back a second later where the store fails once more", async () => {
+    const clock = fakeClock(10_000);
+    await using inner = make(() => clock.now());
+    let [lost, looks] = [0, 0];
+    const losing = answering(inner, async (claim) => {
+      if (claim === undefined || ++lost > 1) return claim;
+      throw broken();
+    });
+    const list: QueueStore["dispatches"]["list"] = async (id, query) => {
+      if (query.statuses?.join() === "claimed" && ++looks === 1) throw broken();
+      return inner.dispatches.list(id, query);
+    };
+    await using runtime = open({ ...losing, dispatches: { ...losing.dispatches, list } }, [text("here")], { workers: true, clock });
+    const { runId } = await runtime.start({ thread: T, input: "x" });
+    await expect.poll(() => lost).toBe(1);
+    await clock.advance(1_000);
+    expect(looks).toBe(1);
+    await clock.advance(1_000);
+    expect(looks).toBe(2);
+    expect(await runtime.wait(runId)).toMatchObject({ status: "done", text: "here" });
+  });
+
+  test("is forgotten when the thread is claimed after all: a worker whose run goes on looks at the queue no oftener than any", async () => {
+    const clock = fakeClock(10_000);
+    await using inner = make(() => clock.now());
+    const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let [claims, isDown, asked] = [0, false, 0];
+    const store: QueueStore = {
+      ...inner,
+      queue: {
+        ...inner.queue,
+        nextDueInMs: () => {
+          asked += 1;
+          return inner.queue.nextDueInMs();
+        },
+      },
+      dispatches: {
+        ...inner.dispatches,
+        claim: async (id, request) => {
+          isDown = ++claims === 1;
+          if (isDown) throw broken();
+          return inner.dispatches.claim(id, request);
+        },
+        list: async (id, query) => {
+          if (isDown && query.statuses?.join() === "claimed") throw broken();
+          return inner.dispatches.list(id, query);
+        },
+      },
+    };
+    const turn: ScriptStep = () => {
+      began.resolve();
+      return { items: [{ type: "until", promise: end.promise }, ...text("here").items] };
+    };
+    await using runtime = open(store, [turn], { workers: true, clock });
+    const { runId } = await runtime.start({ thread: T, input: "x" });
+    await expect.poll(() => claims).toBe(1);
+    const ended = runtime.wait(runId);
+    await clock.advance(1_000);
+    await began.promise;
+    await clock.advance(1);
+    asked = 0;
+    for (let second = 0; second < 8; second++) await clock.advance(1_000);
+    const askedMeanwhile = asked;
+    end.resolve();
+    expect(await ended).toMatchObject({ status: "done", text: "here" });
+    expect(askedMeanwhile).toBeLessThan(3);
+  });
+
   test("leaves the store alone for a second, however often somebody rings", async () => {
     const clock = fakeClock(10_000);
     await using inner = make(() => clock.now());

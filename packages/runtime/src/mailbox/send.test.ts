@@ -1,4 +1,4 @@
-import { messageText, openTicketsOf, runId, threadId } from "@awaken/contract";
+import { AwakenError, messageText, openTicketsOf, runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -47,6 +47,33 @@ const guarded = defineTool({ id: "pay", description: "", input: z.object({}), ap
 const logOf = async (store: QueueStore) => (await store.messages.list(T, {})).items.map(({ message }) => messageText(message));
 
 describe.each(STORES)("messages for a thread, on %s", (_, make) => {
+  test("steer reaches the run at its next boundary where the store could not say at one what waits", async () => {
+    await using store = make();
+    let isDown = false;
+    const load: QueueStore["pending"]["load"] = async (id) => {
+      if (!isDown) return store.pending.load(id);
+      isDown = false;
+      throw new AwakenError("storage_io", "the connection broke");
+    };
+    const steer = defineTool({
+      id: "steer",
+      description: "",
+      input: z.object({}),
+      execute: async () => {
+        await runtime.send("t", "be quick", { mode: "steer" });
+        isDown = true;
+      },
+    });
+    const look = defineTool({ id: "look", description: "", input: z.object({}), execute: () => "nothing" });
+    const turns = [toolCall("steer", {}), toolCall("look", {}), text("quick then")];
+    const { model, runtime } = open({ ...store, pending: { ...store.pending, load } }, turns, { tools: [steer, look], workers: false });
+    expect(await runtime.run({ thread: "t", input: "go" })).toMatchObject({ status: "done", text: "quick then" });
+    const said = model.requests.map(({ messages }) => messages.flatMap((each) => (each.role === "user" ? [messageText(each)] : [])));
+    expect(said).toEqual([["go"], ["go"], ["go", "be quick"]]);
+    expect(isDown).toBe(false);
+    await runtime.close();
+  });
+
   test("steer reaches a run that another process executes, after its step; the message is durable before that", async () => {
     await using store = make();
     const slow = lasting();

@@ -39,7 +39,7 @@ export class Sweeper {
   /** Never rejects, and keeps nobody waiting. The first time nothing is deleted: processes that live for a moment are not for that. */
   tick(): void {
     const { clock, log } = this.#init.tenantOf(DEFAULT_SCOPE);
-    if (this.#isClosed || this.#isAtWork || clock.now() < this.#nextAt) return;
+    if (this.#isAtWork || clock.now() < this.#nextAt) return;
     const deletes = !this.#isFirst;
     this.#isFirst = false;
     this.#isAtWork = true;

@@ -1,4 +1,4 @@
-import type { HookPhase, JsonValue } from "@awaken/contract";
+import { asItIsNow, type HookPhase, type JsonValue } from "@awaken/contract";
 import { type Batch, commonBase, type Update } from "../state/batch.ts";
 import type { AnyStateKey, StateKey } from "../state/key.ts";
 import type { Action } from "./action.ts";
@@ -59,15 +59,15 @@ export class Command implements Batch {
     return this;
   }
 
-  /** Lets an action run at its phase, once. */
+  /** Lets an action run at its phase, once, with the payload as it is now. */
   schedule<P extends JsonValue>(action: Action<P>, payload: NoInfer<P>): this {
-    this.actions = added(this.actions, { phase: action.phase, key: action.key, payload });
+    this.actions = added(this.actions, { phase: action.phase, key: action.key, payload: asItIsNow(payload) });
     return this;
   }
 
-  /** Lets an effect happen after the commit. */
+  /** Lets an effect happen after the commit, with the payload as it is now. */
   emit<P extends JsonValue>(effect: Effect<P>, payload: NoInfer<P>): this {
-    this.effects = added(this.effects, { key: effect.key, payload });
+    this.effects = added(this.effects, { key: effect.key, payload: asItIsNow(payload) });
     return this;
   }
 

@@ -3,11 +3,13 @@ import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
+import { team } from "../builtin/delegate/team.test-support.ts";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
+import { ask } from "../tool/verdict.ts";
 
 // What hosts hand in may break its promises: a run fails then, and nothing but the run.
 
@@ -59,6 +61,69 @@ describe("parts that break their promises", () => {
     const runtime = open(provider, { store, tools, log: { warn: broken, error: broken } });
     await expect(runtime.run({ thread: "t", input: "hi" })).rejects.toThrow("log broken");
     expect((await runtime.run({ thread: "t", input: "hi" })).text).toBe("hello");
+  });
+
+  it("a logger that throws while the last messages to a run that fails cannot be kept keeps its thread from nobody", async () => {
+    const inner = memoryStore();
+    let isFull = false;
+    const commit: Store["commit"] = (given) => {
+      if (isFull) throw new Error("disk full");
+      return inner.commit(given);
+    };
+    const told: string[] = [];
+    const broken = (line: string) => {
+      told.push(line);
+      throw new Error("log broken");
+    };
+    const execute = async () => {
+      await runtime.send("t", "and this");
+      isFull = true;
+    };
+    const tools = [defineTool({ id: "work", description: "Work", input: z.object({}), pure: true, execute })];
+    const provider = scripted([toolCall("work", {}), text("hello")]);
+    const runtime = open(provider, { store: Object.assign(Object.create(inner), { commit }), tools, log: { warn: broken, error: broken } });
+    await expect(runtime.run({ thread: "t", input: "hi" })).rejects.toThrow("log broken");
+    expect(told.at(-1)).toBe("messages could not be kept: disk full");
+    isFull = false;
+    expect((await runtime.run({ thread: "t", input: "hi" })).text).toBe("hello");
+    await runtime.close();
+  });
+
+  it("a logger that throws while a child cannot be told to stop: the calls of its parent are closed all the same", async () => {
+    await using inner = memoryStore();
+    let isBroken = false;
+    const load: Store["runs"]["load"] = async (id) => {
+      const run = await inner.runs.load(id);
+      if (isBroken && run?.parentRunId !== undefined) throw new Error("disk full");
+      return run;
+    };
+    const warn = () => {
+      if (isBroken) throw new Error("log broken");
+    };
+    const errors: string[] = [];
+    const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
+    const { runtime, models } = team(
+      {
+        lead: { turns: [toolCall("agent_run_clerk", { prompt: "pay" }), text("well")], spec: { delegates: ["clerk"], tools: [] } },
+        clerk: { turns: [toolCall("pay", {})], spec: { tools: ["pay"] } },
+      },
+      {
+        store: { ...inner, runs: { ...inner.runs, load } },
+        tools: [pay],
+        workers: false,
+        log: { warn, error: (line) => void errors.push(line) },
+      },
+    );
+    const waiting = await runtime.run({ agent: "lead", thread: "t", input: "go" });
+    expect(waiting).toMatchObject({ status: "waiting", waitingReason: "child-run" });
+    isBroken = true;
+    await runtime.cancel(waiting.runId);
+    expect(await runtime.wait(waiting.runId)).toMatchObject({ status: "cancelled" });
+    isBroken = false;
+    expect(await runtime.run({ thread: "t", input: "and now?" })).toMatchObject({ text: "well" });
+    expect(JSON.stringify(models["lead"]?.requests[1]?.messages)).toContain("the run ended before there was a decision");
+    expect(errors).toEqual(["runs could not be told to stop: log broken"]);
+    await runtime.close();
   });
 
   it("a stream whose next part is nothing at all ends the run with an error", async () => {

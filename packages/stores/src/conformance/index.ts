@@ -9,7 +9,7 @@ import { dispatchConformance } from "./dispatches.ts";
 import { durabilityConformance } from "./durability.ts";
 import { eventConformance } from "./events.ts";
 import { familyConformance } from "./families.ts";
-import { handedInConformance } from "./handed-in.ts";
+import { handedInConformance, queueHandedInConformance } from "./handed-in.ts";
 import { headConformance } from "./heads.ts";
 import { ledgerConformance } from "./ledger.ts";
 import { lifecycleConformance, queueLifecycleConformance } from "./lifecycle.ts";
@@ -86,6 +86,7 @@ export function queueConformance<S extends QueueStore>(
     queueWishConformance(it);
     queueOutboundConformance(it);
     queueTransactionConformance(it);
+    queueHandedInConformance(it);
     queueScopeConformance(it);
     queueLifecycleConformance(it);
     queueCorruptionConformance(it, hooks);

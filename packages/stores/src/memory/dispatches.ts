@@ -16,7 +16,7 @@ import {
   type SupersededDispatch,
   supersedeDispatch,
 } from "@awaken/contract/store";
-import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
+import { type ClaimRows, dispatchEntries, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import { claimRow, countDispatches, enqueue, readFence, writeDispatch } from "./dispatch-rows.ts";
 import { idsOf, withoutId } from "./ids.ts";
 import { compareText, pickFirst } from "./pick.ts";
@@ -25,11 +25,12 @@ import { share } from "./share.ts";
 import { type Access, type Change, type Tables, threadRow } from "./tables.ts";
 import { headOf } from "./threads.ts";
 
-export const dispatchPort = (access: Access): DispatchStore => ({
-  ...queueMoves(access),
-  ...workerMoves(claimRows(access)),
-  ...reads(access),
-});
+export const dispatchPort = (access: Access): DispatchStore =>
+  dispatchEntries({
+    ...queueMoves(access),
+    ...workerMoves(claimRows(access)),
+    ...reads(access),
+  });
 
 type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "removeDeadLetter" | "hint";
 

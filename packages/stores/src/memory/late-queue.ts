@@ -1,4 +1,5 @@
 import type { DispatchQueue } from "@awaken/contract/store";
+import { entry } from "../ports.ts";
 
 export type Queue = Omit<DispatchQueue, "hints">;
 
@@ -6,7 +7,7 @@ export type Queue = Omit<DispatchQueue, "hints">;
 export const lateQueue = (ask: <T>(work: (queue: Queue) => Promise<T>) => Promise<T>, hints: DispatchQueue["hints"]): DispatchQueue => ({
   listDue: (limit) => ask((queue) => queue.listDue(limit)),
   nextDueInMs: () => ask((queue) => queue.nextDueInMs()),
-  reclaimExpired: (limit, gone) => ask((queue) => queue.reclaimExpired(limit, gone)),
+  reclaimExpired: entry((limit, gone) => ask((queue) => queue.reclaimExpired(limit, gone))),
   listConsumers: () => ask((queue) => queue.listConsumers()),
   listOver: (query) => ask((queue) => queue.listOver(query)),
   listStranded: (query) => ask((queue) => queue.listStranded(query)),

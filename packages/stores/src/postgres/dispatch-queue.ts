@@ -8,6 +8,7 @@ import {
   supersedeDispatch,
 } from "@awaken/contract/store";
 import { MAX_CLAIMS, toConsumers } from "../plan/consumers.ts";
+import { entry } from "../ports.ts";
 import type { Env } from "../sql/env.ts";
 import { numberOf, type Row, readable, textOf } from "../sql/rows.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
@@ -110,7 +111,7 @@ export function dispatchQueue(access: QueueAccess): DispatchQueue {
       return row && Math.max(numberOf(row, "available_at") - env.clock(), 0);
     },
 
-    reclaimExpired: (limit, gone = []) => reclaimExpired(access, clampLimit(limit), gone),
+    reclaimExpired: entry((limit, gone = []) => reclaimExpired(access, clampLimit(limit), gone)),
 
     async listConsumers() {
       const rows = await clock.hear(() => session.read(sql(SELECT_CLAIMED, MAX_CLAIMS)));

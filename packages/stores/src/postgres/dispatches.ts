@@ -14,7 +14,7 @@ import { dispatchPosition } from "../sql/columns.ts";
 import { Conditions, dispatchConditions } from "../sql/conditions.ts";
 import { toPage } from "../sql/rows.ts";
 import { countDispatches } from "../sql/run-row.ts";
-import { type ClaimRows, INTERRUPTED, type Move, workerMoves } from "../worker-moves.ts";
+import { type ClaimRows, dispatchEntries, INTERRUPTED, type Move, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
 import type { Finish, Tx } from "./attempt.ts";
 import { claimNext } from "./claims.ts";
@@ -41,11 +41,12 @@ import { lockThread, lockThreadOf } from "./locks.ts";
 import { SERVER_TIME } from "./server-clock.ts";
 import { sql } from "./statement.ts";
 
-export const dispatchPort = (access: Access): DispatchStore => ({
-  ...queueMoves(access),
-  ...workerMoves(claimRows(access)),
-  ...reads(access),
-});
+export const dispatchPort = (access: Access): DispatchStore =>
+  dispatchEntries({
+    ...queueMoves(access),
+    ...workerMoves(claimRows(access)),
+    ...reads(access),
+  });
 
 type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "removeDeadLetter" | "hint";
 

@@ -1,6 +1,6 @@
 import { checkOptions, DEFAULT_SCOPE, type PartRules, partRule, RULES, type ScopeId, scopeId as toScopeId } from "@awaken/contract";
-import type { QueueStore, ScopedQueueStore } from "@awaken/contract/store";
-import { type PortMakers, portsOf } from "../ports.ts";
+import type { QueueStore, Retention, ScopedQueueStore } from "@awaken/contract/store";
+import { entry, type PortMakers, portsOf } from "../ports.ts";
 import { createEnv, type SqlOptions } from "../sql/env.ts";
 import { createWritten } from "../sql/last-written.ts";
 import { DEFAULT_CACHE_BYTES, ViewCache } from "../sql/view-cache.ts";
@@ -128,7 +128,7 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
     ...scoped(DEFAULT_SCOPE),
     scoped,
     queue: dispatchQueue({ session, env, clock, wire }),
-    sweep: (retention) => sweepTables(session, retention, env.clock()),
+    sweep: entry((retention: Retention) => sweepTables(session, retention, env.clock())),
     stats: () => loadStats(session, schema),
     close,
     [Symbol.asyncDispose]: close,

@@ -8,6 +8,7 @@ import {
   supersedeDispatch,
 } from "@awaken/contract/store";
 import { MAX_CLAIMS, toConsumers } from "../plan/consumers.ts";
+import { entry } from "../ports.ts";
 import type { Env } from "../sql/env.ts";
 import type { Channels } from "../sql/listeners.ts";
 import { numberOf, type Row, readable, textOf } from "../sql/rows.ts";
@@ -95,7 +96,7 @@ export function dispatchQueue({ session, env, channels }: QueueAccess): Dispatch
         return row && Math.max(numberOf(row, "available_at") - env.clock(), 0);
       }),
 
-    reclaimExpired: (limit, gone = []) =>
+    reclaimExpired: entry((limit, gone = []) =>
       session.write((tx) => {
         const sql = `SELECT scope_id, ${DISPATCH_ROW} FROM dispatch WHERE status = 'claimed'
           AND (lease_until < ? OR record ->> 'claimedBy' IN (SELECT value FROM json_each(?))) ORDER BY lease_until LIMIT ?`;
@@ -103,6 +104,7 @@ export function dispatchQueue({ session, env, channels }: QueueAccess): Dispatch
         const claims = readable(rows, (row) => ({ scopeId: scopeOf(row), claimed: readDispatch(row) }));
         return claims.flatMap((claim) => reclaim(tx, claim, { env, channels }) ?? []);
       }),
+    ),
 
     listConsumers: () =>
       session.read((db) => {

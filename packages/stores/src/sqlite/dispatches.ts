@@ -19,7 +19,7 @@ import { dispatchPosition } from "../sql/columns.ts";
 import { Conditions, dispatchConditions } from "../sql/conditions.ts";
 import { toPage } from "../sql/rows.ts";
 import { countDispatches, runIn } from "../sql/run-row.ts";
-import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
+import { type ClaimRows, dispatchEntries, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
 import { type Connection, keeping, type Tx } from "./database.ts";
 import { DISPATCH_ROW, hasClaim, loadDispatch, loadEpoch, loadQueued, queueReads, readDispatch, writeDispatch } from "./dispatch-rows.ts";
@@ -28,11 +28,12 @@ import { loadRun } from "./runs.ts";
 import { loadHead } from "./threads.ts";
 import { listOpenWishes, loadOpenWishes } from "./wishes.ts";
 
-export const dispatchPort = (access: Access): DispatchStore => ({
-  ...queueMoves(access),
-  ...workerMoves(claimRows(access)),
-  ...reads(access),
-});
+export const dispatchPort = (access: Access): DispatchStore =>
+  dispatchEntries({
+    ...queueMoves(access),
+    ...workerMoves(claimRows(access)),
+    ...reads(access),
+  });
 
 type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "removeDeadLetter" | "hint";
 

@@ -1,6 +1,6 @@
 import { DEFAULT_SCOPE, type ScopeId, scopeId as toScopeId } from "@awaken/contract";
-import type { QueueStore, ScopedQueueStore } from "@awaken/contract/store";
-import { type PortMakers, portsOf } from "../ports.ts";
+import type { QueueStore, Retention, ScopedQueueStore } from "@awaken/contract/store";
+import { entry, type PortMakers, portsOf } from "../ports.ts";
 import { createEnv, type SqlOptions } from "../sql/env.ts";
 import { createWritten } from "../sql/last-written.ts";
 import { ViewCache } from "../sql/view-cache.ts";
@@ -84,7 +84,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Que
     ...scoped(DEFAULT_SCOPE),
     scoped,
     queue: dispatchQueue({ session: handle, env, channels }),
-    sweep: (retention) => sweepTables(handle, retention, env.clock()),
+    sweep: entry((retention: Retention) => sweepTables(handle, retention, env.clock())),
     stats: () => handle.snapshot(loadStats),
     close,
     [Symbol.asyncDispose]: close,
