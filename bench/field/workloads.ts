@@ -42,6 +42,7 @@ async function time(subject: Subject, play: () => Promise<Played>, ms: number): 
   let lastTick = performance.now();
   for (;;) {
     await play();
+    subject.prune?.();
     runs += 1;
     if (performance.now() - lastTick > 1) {
       // Timers and I/O get their turn, as between requests.
@@ -51,8 +52,6 @@ async function time(subject: Subject, play: () => Promise<Played>, ms: number): 
     const spent = cpuUs() - start;
     if (spent >= SLICE_US) {
       slices.push(spent / runs);
-      // Between two slices, for everybody: to throw finished runs away is the bench's work.
-      subject.prune?.();
       start = cpuUs();
       runs = 0;
     }

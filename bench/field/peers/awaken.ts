@@ -80,10 +80,13 @@ function openStore(variant: string): { readonly store: Store; close(): Promise<v
   };
 }
 
+const RUNS_PER_STORE = 1_000;
+
 export function open(variant = "awaken"): Subject {
   // Defined once, as a program does; a runtime is made anew whenever finished runs are dropped.
   const tool = echoTool(variant !== "awaken-claims");
   let reopen = () => {};
+  let runs = 0;
   return {
     startRun(scenario) {
       let store = memoryStore();
@@ -105,7 +108,10 @@ export function open(variant = "awaken"): Subject {
         close,
       };
     },
-    // Finished runs stay in the store, so it is replaced.
-    prune: () => reopen(),
+    // Finished runs stay in the store, so it is replaced now and then.
+    prune() {
+      runs += 1;
+      if (runs % RUNS_PER_STORE === 0) reopen();
+    },
   };
 }
