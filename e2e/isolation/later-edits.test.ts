@@ -120,6 +120,29 @@ const STORIES: Readonly<Record<string, Story>> = {
     });
     await runtime.run(GO);
   },
+  "state of hooks, while another one is waited for, at once and after a while": async (play) => {
+    await using runtime = play.open([callT(), text("end")], {
+      tools: [doing(() => "x")],
+      register: (r) => {
+        r.state(note);
+        r.state(notes);
+        r.hook("stepStart", () => command().update(note, play.hold(deep())));
+        r.hook("stepStart", async () => {
+          await Promise.resolve();
+          return command().update(notes, play.hold(deep()));
+        });
+        r.hook("stepStart", async () => {
+          await new Promise(setImmediate);
+          return play.edit();
+        });
+        r.hook("beforeInference", ({ state }) => {
+          play.say(state.get(note));
+          play.say(state.get(notes));
+        });
+      },
+    });
+    await runtime.run(GO);
+  },
   "what an effect is given, by its handler": async (play) => {
     const kept = play.lend(deep());
     await using runtime = play.open([callT(), text("end")], {

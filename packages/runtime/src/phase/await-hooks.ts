@@ -1,8 +1,8 @@
-import type { HookPhase } from "@awaken/contract";
+import { asItIsNow, type HookPhase } from "@awaken/contract";
 import type { Bounds, OnAbort, Work } from "../stream/bounds.ts";
 import { errorOf, watch } from "../stream/limited.ts";
 import { type CalledHooks, isHere } from "./called-hooks.ts";
-import type { Command } from "./command.ts";
+import { Command } from "./command.ts";
 
 /** How long the hooks of a phase are waited for. */
 export interface Patience {
@@ -23,6 +23,14 @@ export const workOf = (phase: HookPhase, onAbort: OnAbort, plugins: () => readon
 interface Awaited {
   readonly given: readonly (Command | undefined)[];
   readonly left: readonly string[];
+}
+
+/** As it is when its hook gives it: while others are waited for, it may still be in the hands of its plugin. */
+function ownCommand(given: Command | undefined): Command | undefined {
+  if (given === undefined) return undefined;
+  const { updates, actions, effects, baseRevision } = given;
+  const own = updates.map(({ key, update }) => ({ key, update: asItIsNow(update) }));
+  return new Command(own, actions, effects, baseRevision);
 }
 
 /** Throws the first failure in the order of the hooks, else that they took too long. Hooks that an abort leaves behind give nothing. */
@@ -52,13 +60,13 @@ export function awaitHooks<P extends HookPhase>(
     };
     given.forEach((one, index) => {
       if (isHere(one)) {
-        here[index] = one;
+        here[index] = ownCommand(one);
         return;
       }
       open.set(index, entries[index]?.plugin ?? "");
       one.then(
         (value) => {
-          if (!isOver) here[index] = value;
+          if (!isOver) here[index] = ownCommand(value);
           done(index);
         },
         (thrown: unknown) => {
