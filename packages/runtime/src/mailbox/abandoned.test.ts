@@ -9,7 +9,7 @@ import { soleNode } from "../testing/fake-clock.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { ticketsOf } from "../testing/tickets-of.ts";
 import { defineTool } from "../tool/define-tool.ts";
-import { wait } from "../tool/reply.ts";
+import { type Reply, wait } from "../tool/reply.ts";
 import { ask } from "../tool/verdict.ts";
 import { STORES } from "./stores.test-support.ts";
 
@@ -294,5 +294,53 @@ describe.each(STORES)("a run whose delegate is rewound on its own thread, on %s"
     const [first] = (await store.messages.list(thread, {})).items;
     await worker.rewind(thread, { toMessageId: first?.message.id ?? "" });
     expect(await worker.wait(ROOT)).toMatchObject({ status: "done", text: expect.stringMatching(/^read /) });
+  });
+});
+
+/** A lead whose call asks a clerk, who waits for people, and does not wait for him. */
+function careless(store: QueueStore, call: () => string | Reply, init: Partial<RuntimeInit> = {}): Runtime {
+  const hire = defineTool({
+    ...{ id: "hire", description: "", input: z.object({ prompt: z.string() }) },
+    execute: async (_input, { runAgent }): Promise<string | Reply> => {
+      expect(await runAgent({ agent: "clerk", input: "1" })).toMatchObject({ status: "waiting" });
+      return call();
+    },
+  });
+  return team(
+    { lead: { turns: asking("hire"), spec: { tools: ["hire"] } }, clerk: { turns: asking("pay"), spec: { tools: ["pay"] } } },
+    { tools: [pay([]), hire], store, workers: false, node: soleNode(crypto.randomUUID()), ...init },
+  ).runtime;
+}
+
+const CARELESS: readonly (readonly [string, () => string])[] = [
+  [
+    "fails",
+    () => {
+      throw new Error("the other one failed");
+    },
+  ],
+  ["comes to something else", () => "never mind"],
+];
+
+describe.each(STORES)("a run that waits below a call which does not wait for it, on %s", (_, make) => {
+  test.each(CARELESS)("is ended with the run whose call %s", async (_how, call) => {
+    await using store = make();
+    await using first = careless(store, call);
+    expect(await first.run({ agent: "lead", thread: T, runId: ROOT, input: ASKED })).toMatchObject({ status: "done" });
+    await using worker = careless(store, call, { workers: true });
+    await worker.recover();
+    await expectOver(store, "careless");
+  });
+
+  test("is ended when a new run comes instead, and the call waits for people", async () => {
+    await using store = make();
+    const sign = () => wait({ action: "sign", message: "Sign?" });
+    await using first = careless(store, sign);
+    await first.run({ agent: "lead", thread: T, runId: ROOT, input: ASKED });
+    await first.run({ agent: "lead", thread: T, runId: "other", input: "forget it" });
+    expect(await statusOf(store)).toBe("done");
+    await using worker = careless(store, sign, { workers: true });
+    await worker.recover();
+    await expectOver(store, "people");
   });
 });
