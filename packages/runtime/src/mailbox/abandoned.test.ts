@@ -168,6 +168,44 @@ describe.each(STORES)("a run that is at work elsewhere when nobody waits for it 
   });
 });
 
+/** The last try of its root went with a process that is gone. */
+const bury = async (runtime: Runtime, store: QueueStore) => {
+  await store.dispatches.enqueue({ dispatchId: dispatchId("woken"), threadId: T, runId: ROOT, maxAttempts: 1 });
+  expect(await store.dispatches.claim(T, { consumer: "gone", leaseMs: 60_000 })).toBeDefined();
+  await runtime.recover();
+};
+
+const ENDINGS: readonly (readonly [string, (runtime: Runtime, store: QueueStore) => Promise<unknown>])[] = [
+  ...VERBS,
+  ["it is a dead letter", bury],
+];
+
+describe.each(STORES)("a run that is at work when nobody waits for it any more, on %s", (_, make) => {
+  test.each(ENDINGS)("is told to stop when %s", async (_name, end) => {
+    await using store = make();
+    const [began, paid] = [Promise.withResolvers<AbortSignal>(), Array.of<string>()];
+    const slow = defineTool({
+      ...{ id: "slow", description: "", input: z.object({}), approve: () => ask("Slow?") },
+      execute: (_input, { signal }) => {
+        began.resolve(signal);
+        return new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("slept")));
+      },
+    });
+    const clerk = always(({ role }) => toolCall(role === "tool" ? "pay" : "slow", {}));
+    await using runtime = team(
+      { lead: { turns: asking("agent_run_clerk"), spec: { delegates: ["clerk"], tools: [] } }, clerk: { turns: clerk } },
+      { tools: [slow, pay(paid)], store, workers: true, node: soleNode(crypto.randomUUID()) },
+    ).runtime;
+    const [ticket] = ticketsOf(await runtime.run({ agent: "lead", thread: T, runId: ROOT, input: ASKED }));
+    await runtime.decide(ticket?.id ?? "", { action: "approve" });
+    const signal = await began.promise;
+    await end(runtime, store);
+    await expect.poll(() => signal.aborted).toBe(true);
+    await expectOver(store, "at work");
+    expect(paid).toEqual([]);
+  });
+});
+
 describe.each(STORES)("a run that begins to wait, on %s", (_, make) => {
   test("is ended when the one that waits for it is cancelled, and over before that is on record", async () => {
     await using store = make();
