@@ -382,3 +382,19 @@ describe.each(STORES)("a run that waits below a call which does not wait for it,
     await expectOver(store, "people");
   });
 });
+
+describe.each(STORES)("a run that was put into the queue with a key of this kind, on %s", (_, make) => {
+  test("goes on when it was cut off: the key is its caller's", async () => {
+    await using store = make();
+    await using first = open(store, []);
+    await first.start({ agent: "clerk", thread: T, runId: ROOT, input: "go", dedupeKey: `abandoned:${ROOT}` });
+    const owner = dying(store, 1);
+    await owner.runtime.recover();
+    await expect.poll(() => statusOf(store)).toBe("running");
+    await using next = open(store, [], { workers: true });
+    await next.recover();
+    await expect.poll(async () => ["waiting", "done"].includes((await statusOf(store)) ?? "")).toBe(true);
+    await owner.runtime.close();
+    expect(await statusOf(store)).toBe("waiting");
+  });
+});
