@@ -24,7 +24,7 @@ async function cancelBelow(ctx: RunContext, termination: Termination): Promise<v
   const { holding } = ctx.landing;
   holding?.abandon?.(children);
   // Of a call that waits for several the state knows one.
-  if (children.length > 0 || mayWaitBelow(ctx, termination))
+  if (children.length > 0 || mayWaitBelow(ctx))
     await attempt(ctx, "runs below could not be looked for", () => holding?.abandonBelow?.(ctx.identity.runId));
   if (termination.type === "cancelled" && ctx.tasks.hasAny && !isLost(ctx.signal.reason)) await ctx.tasks.cancel();
 }

@@ -190,9 +190,9 @@ function judgeEarly(ctx: RunContext, check: OutputCheck): Late<unknown> {
 const runEndHooks = (ctx: RunContext, termination: Termination): Late<unknown> =>
   attempt(ctx, "a runEnd hook failed", () => ctx.phases.run("runEnd", { termination }));
 
-/** Whether runs may wait below calls that do not: a step was cut off, or its calls were left when they were to stop. */
-export const mayWaitBelow = ({ cutCalls, tally }: RunContext, { type }: Termination): boolean =>
-  cutCalls.length > 0 || (type === "cancelled" && tally.usageBelow !== undefined);
+/** Whether runs may wait below calls that do not: a step was cut off, or a run was begun that is not known here to be over. */
+export const mayWaitBelow = ({ cutCalls, tally: { usageBelow, unknownBelow } }: RunContext): boolean =>
+  cutCalls.length > 0 || (usageBelow !== undefined && unknownBelow > 0);
 
 /**
  * The one door: lifecycle, hooks, commit, and exactly one terminal event. Hooks of the end run whatever happened, and none of them can
@@ -201,7 +201,7 @@ export const mayWaitBelow = ({ cutCalls, tally }: RunContext, { type }: Terminat
 export function finish(ctx: RunContext, end: Termination | Elsewhere): Late<LoopOutcome> {
   const isElsewhere = end.type === "elsewhere";
   const given = end.type === "elsewhere" ? end.termination : end;
-  const hasBegun = mayWaitBelow(ctx, given) || ctx.tasks.hasOutbox || ctx.tasks.hasAny || hasOpenCalls(ctx);
+  const hasBegun = mayWaitBelow(ctx) || ctx.tasks.hasOutbox || ctx.tasks.hasAny || hasOpenCalls(ctx);
   return whenThere(hasBegun ? endBegun(ctx, given, isElsewhere) : undefined, () =>
     whenThere(closeRun(ctx, given), (termination) =>
       whenThere(ticketsLeft(ctx), (tickets) => putEndOnRecord(ctx, runEnd(ctx, termination, tickets), isElsewhere)),

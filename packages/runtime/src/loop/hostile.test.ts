@@ -529,3 +529,15 @@ describe("a log that fails", () => {
     expect(new Set(thread.rows.map((row) => row.message.id)).size).toBe(thread.rows.length);
   });
 });
+
+describe("hooks that hand in what is no update", () => {
+  it.each([
+    ["at once", () => command().update(untyped<typeof pendingWork>(undefined), untyped(1))],
+    ["later", async () => command().update(untyped<typeof pendingWork>(undefined), untyped(1))],
+  ])("%s fail the run, and what listeners heard of the answer is in the log", async (_when, hook) => {
+    const odd = definePlugin({ id: "odd", register: (r) => r.hook("afterInference", hook) });
+    const { result, thread } = await runScripted({ turns: [text("hello")], plugins: [odd] });
+    expect(result.termination.type).toBe("error");
+    expect(thread.history().messages.map(({ message }) => message.role)).toEqual(["user", "assistant"]);
+  });
+});

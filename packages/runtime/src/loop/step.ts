@@ -62,13 +62,18 @@ export function endStep(ctx: RunContext, messageId: MessageId, { offeredTools }:
     const ended = outcome === "cancelled" ? CANCELLED : (ending(ctx) ?? failed(turn));
     return ended === undefined ? doAsked(ctx, messageId, inferred) : keepText(ctx, messageId, inferred, ended);
   };
-  const after = ctx.phases.run("afterInference", { step: ctx.tally.steps, turn, offeredTools });
-  if (!(after instanceof Promise)) return goOn(after);
-  return after.then(goOn, (thrown: unknown) => {
+  const failedAfter = (thrown: unknown): never => {
     // Listeners have heard it already.
     keepText(ctx, messageId, inferred, CANCELLED);
     throw thrown;
-  });
+  };
+  let after: Late<PhaseOutcome>;
+  try {
+    after = ctx.phases.run("afterInference", { step: ctx.tally.steps, turn, offeredTools });
+  } catch (thrown) {
+    return failedAfter(thrown);
+  }
+  return after instanceof Promise ? after.then(goOn, failedAfter) : goOn(after);
 }
 
 /** The run goes on with the turn. */

@@ -9,7 +9,7 @@ import { soleNode } from "../testing/fake-clock.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { ticketsOf } from "../testing/tickets-of.ts";
 import { defineTool } from "../tool/define-tool.ts";
-import { wait } from "../tool/reply.ts";
+import { type Reply, wait } from "../tool/reply.ts";
 import { ask } from "../tool/verdict.ts";
 import { STORES } from "./stores.test-support.ts";
 
@@ -168,6 +168,44 @@ describe.each(STORES)("a run that is at work elsewhere when nobody waits for it 
   });
 });
 
+/** The last try of its root went with a process that is gone. */
+const bury = async (runtime: Runtime, store: QueueStore) => {
+  await store.dispatches.enqueue({ dispatchId: dispatchId("woken"), threadId: T, runId: ROOT, maxAttempts: 1 });
+  expect(await store.dispatches.claim(T, { consumer: "gone", leaseMs: 60_000 })).toBeDefined();
+  await runtime.recover();
+};
+
+const ENDINGS: readonly (readonly [string, (runtime: Runtime, store: QueueStore) => Promise<unknown>])[] = [
+  ...VERBS,
+  ["it is a dead letter", bury],
+];
+
+describe.each(STORES)("a run that is at work when nobody waits for it any more, on %s", (_, make) => {
+  test.each(ENDINGS)("is told to stop when %s", async (_name, end) => {
+    await using store = make();
+    const [began, paid] = [Promise.withResolvers<AbortSignal>(), Array.of<string>()];
+    const slow = defineTool({
+      ...{ id: "slow", description: "", input: z.object({}), approve: () => ask("Slow?") },
+      execute: (_input, { signal }) => {
+        began.resolve(signal);
+        return new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("slept")));
+      },
+    });
+    const clerk = always(({ role }) => toolCall(role === "tool" ? "pay" : "slow", {}));
+    await using runtime = team(
+      { lead: { turns: asking("agent_run_clerk"), spec: { delegates: ["clerk"], tools: [] } }, clerk: { turns: clerk } },
+      { tools: [slow, pay(paid)], store, workers: true, node: soleNode(crypto.randomUUID()) },
+    ).runtime;
+    const [ticket] = ticketsOf(await runtime.run({ agent: "lead", thread: T, runId: ROOT, input: ASKED }));
+    await runtime.decide(ticket?.id ?? "", { action: "approve" });
+    const signal = await began.promise;
+    await end(runtime, store);
+    await expect.poll(() => signal.aborted).toBe(true);
+    await expectOver(store, "at work");
+    expect(paid).toEqual([]);
+  });
+});
+
 describe.each(STORES)("a run that begins to wait, on %s", (_, make) => {
   test("is ended when the one that waits for it is cancelled, and over before that is on record", async () => {
     await using store = make();
@@ -294,5 +332,69 @@ describe.each(STORES)("a run whose delegate is rewound on its own thread, on %s"
     const [first] = (await store.messages.list(thread, {})).items;
     await worker.rewind(thread, { toMessageId: first?.message.id ?? "" });
     expect(await worker.wait(ROOT)).toMatchObject({ status: "done", text: expect.stringMatching(/^read /) });
+  });
+});
+
+/** A lead whose call asks a clerk, who waits for people, and does not wait for him. */
+function careless(store: QueueStore, call: () => string | Reply, init: Partial<RuntimeInit> = {}): Runtime {
+  const hire = defineTool({
+    ...{ id: "hire", description: "", input: z.object({ prompt: z.string() }) },
+    execute: async (_input, { runAgent }): Promise<string | Reply> => {
+      expect(await runAgent({ agent: "clerk", input: "1" })).toMatchObject({ status: "waiting" });
+      return call();
+    },
+  });
+  return team(
+    { lead: { turns: asking("hire"), spec: { tools: ["hire"] } }, clerk: { turns: asking("pay"), spec: { tools: ["pay"] } } },
+    { tools: [pay([]), hire], store, workers: false, node: soleNode(crypto.randomUUID()), ...init },
+  ).runtime;
+}
+
+const CARELESS: readonly (readonly [string, () => string])[] = [
+  [
+    "fails",
+    () => {
+      throw new Error("the other one failed");
+    },
+  ],
+  ["comes to something else", () => "never mind"],
+];
+
+describe.each(STORES)("a run that waits below a call which does not wait for it, on %s", (_, make) => {
+  test.each(CARELESS)("is ended with the run whose call %s", async (_how, call) => {
+    await using store = make();
+    await using first = careless(store, call);
+    expect(await first.run({ agent: "lead", thread: T, runId: ROOT, input: ASKED })).toMatchObject({ status: "done" });
+    await using worker = careless(store, call, { workers: true });
+    await worker.recover();
+    await expectOver(store, "careless");
+  });
+
+  test("is ended when a new run comes instead, and the call waits for people", async () => {
+    await using store = make();
+    const sign = () => wait({ action: "sign", message: "Sign?" });
+    await using first = careless(store, sign);
+    await first.run({ agent: "lead", thread: T, runId: ROOT, input: ASKED });
+    await first.run({ agent: "lead", thread: T, runId: "other", input: "forget it" });
+    expect(await statusOf(store)).toBe("done");
+    await using worker = careless(store, sign, { workers: true });
+    await worker.recover();
+    await expectOver(store, "people");
+  });
+});
+
+describe.each(STORES)("a run that was put into the queue with a key of this kind, on %s", (_, make) => {
+  test("goes on when it was cut off: the key is its caller's", async () => {
+    await using store = make();
+    await using first = open(store, []);
+    await first.start({ agent: "clerk", thread: T, runId: ROOT, input: "go", dedupeKey: `abandoned:${ROOT}` });
+    const owner = dying(store, 1);
+    await owner.runtime.recover();
+    await expect.poll(() => statusOf(store)).toBe("running");
+    await using next = open(store, [], { workers: true });
+    await next.recover();
+    await expect.poll(async () => ["waiting", "done"].includes((await statusOf(store)) ?? "")).toBe(true);
+    await owner.runtime.close();
+    expect(await statusOf(store)).toBe("waiting");
   });
 });

@@ -27,8 +27,8 @@ export const endAbandoned = (ids: readonly RunId[]): readonly Outbound[] =>
     };
   });
 
-/** Whether a dispatch is there to end its run. */
-export const isAbandoned = ({ runId, dedupeKey }: ClaimedDispatch): boolean => dedupeKey === keyOf(runId);
+/** Whether a dispatch is there to end its run. Callers give keys, and never ids of dispatches. */
+export const isAbandoned = ({ runId, dispatchId: id }: ClaimedDispatch): boolean => id === keyOf(runId);
 
 export interface Looking {
   readonly queue: Pick<TenantQueue, "runs">;

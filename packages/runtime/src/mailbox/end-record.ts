@@ -1,8 +1,9 @@
-import type { RunRecord } from "@awaken/contract";
+import type { RunId, RunRecord } from "@awaken/contract";
 import type { Outbound } from "@awaken/contract/store";
 import { composeEnd, type EndCommit, type RecordEnding } from "../commit/ended-record.ts";
-import type { Holding } from "../commit/holding.ts";
+import type { EndingHolding } from "../run/holds.ts";
 import { endAbandoned, type Looking, openBelow } from "./abandoned.ts";
+import type { HoldInit } from "./hold.ts";
 import { parentWake } from "./parent-wake.ts";
 
 interface EndedCommit extends EndCommit {
@@ -18,16 +19,36 @@ export function endRecord(run: RunRecord, termination: RecordEnding, now: number
   return outbound.length === 0 ? commit : { ...commit, outbound };
 }
 
+/** Whoever ends a run that may have begun others. */
+interface Ender extends Looking {
+  readonly holdInit: Pick<HoldInit, "stop">;
+}
+
+interface DeadEnd {
+  readonly commit: EndedCommit;
+  /** For when that is on record: runs below that are at work are told to stop. Never rejects. */
+  stopBelow(): Promise<void>;
+}
+
+async function stopAll({ holdInit }: Ender, runs: readonly RunId[]): Promise<void> {
+  for (const id of runs) await holdInit.stop(id);
+}
+
 /** Ends one that was tried for the last time, with what it has begun. */
-export async function endDeadRecord(looking: Looking, run: RunRecord, message: string, now: number): Promise<EndedCommit> {
-  const below = run.status === "created" ? NOTHING : await openBelow(looking, run.runId);
-  return endRecord(run, { type: "error", code: "dead_letter", message }, now, endAbandoned(below));
+export async function endDeadRecord(ender: Ender, run: RunRecord, message: string, now: number): Promise<DeadEnd> {
+  const below = run.status === "created" ? NOTHING : await openBelow(ender, run.runId);
+  return {
+    commit: endRecord(run, { type: "error", code: "dead_letter", message }, now, endAbandoned(below)),
+    stopBelow: () => stopAll(ender, below),
+  };
 }
 
 /** For whoever ends a run on its thread without a dispatch: others hear of it as of any end. */
-export async function endingOf(looking: Looking, { runId: id }: RunRecord): Promise<Holding> {
-  const abandons = endAbandoned(await openBelow(looking, id));
+export async function endingOf(ender: Ender, { runId: id }: RunRecord): Promise<EndingHolding> {
+  const below = await openBelow(ender, id);
+  const abandons = endAbandoned(below);
   return {
+    stopBelow: () => stopAll(ender, below),
     hasMail: false,
     waiting: () => NOTHING,
     riders: ({ run }) => {

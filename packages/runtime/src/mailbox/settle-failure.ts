@@ -37,7 +37,8 @@ export async function settleFailure(executor: Executor, claimed: ClaimedDispatch
 }
 
 /** The dead letter and the end of its run are one commit. A run that cannot be read cannot be ended, here or in the next try. */
-async function buryDispatch({ queue, ask, clock, watchers, log }: Executor, claimed: ClaimedDispatch, error: string): Promise<void> {
+async function buryDispatch(executor: Executor, claimed: ClaimedDispatch, error: string): Promise<void> {
+  const { queue, ask, clock, watchers } = executor;
   const run = await ask("load a run", queue.runs.load(claimed.runId)).catch((thrown: unknown) => {
     if (!isUnreadable(thrown)) throw thrown;
     return "unreadable" as const;
@@ -47,10 +48,11 @@ async function buryDispatch({ queue, ask, clock, watchers, log }: Executor, clai
     return;
   }
   const { threadId, runId: id } = claimed;
-  const ended = isOpen(run) ? await endDeadRecord({ queue, ask, log }, run, error, clock.now()) : undefined;
-  const last = ended ?? { threadId, runId: id };
+  const ended = isOpen(run) ? await endDeadRecord(executor, run, error, clock.now()) : undefined;
+  const last = ended?.commit ?? { threadId, runId: id };
   await ask("bury a dispatch", queue.commit({ ...last, fence: fenceOf(claimed), dispatch: { type: "dead-letter", error } }));
-  watchers.ended(ended?.run);
+  watchers.ended(ended?.commit.run);
+  await ended?.stopBelow();
 }
 
 const isOpen = (run: RunRecord | undefined): run is RunRecord => run !== undefined && run.status !== "done";

@@ -103,14 +103,16 @@ export async function takeBack({ all, ask, of }: Tenant, gone: readonly string[]
 }
 
 /** A dead letter is the end of its run, whoever found it. Never rejects: whoever looks next tries again. */
-export async function endDead({ queue, ask, clock, log, watchers }: Tenant, dispatch: DeadLetterDispatch): Promise<void> {
+export async function endDead(tenant: Tenant, dispatch: DeadLetterDispatch): Promise<void> {
+  const { queue, ask, clock, log, watchers } = tenant;
   try {
     const run = await ask("load a run", queue.runs.load(dispatch.runId));
     if (run === undefined || run.status === "done") return;
     const message = dispatch.lastError ?? "the run could not be brought to an end";
-    const ended = await endDeadRecord({ queue, ask, log }, run, message, clock.now());
-    await ask("end a run", queue.commit(ended));
-    watchers.ended(ended.run);
+    const { commit, stopBelow } = await endDeadRecord(tenant, run, message, clock.now());
+    await ask("end a run", queue.commit(commit));
+    watchers.ended(commit.run);
+    await stopBelow();
   } catch (thrown) {
     log.warn(`run ${dispatch.runId} is a dead letter and could not be ended: ${errorMessage(thrown)}`, { runId: dispatch.runId });
   }

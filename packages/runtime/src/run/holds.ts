@@ -9,6 +9,12 @@ import type { ActiveRun } from "./active-runs.ts";
 /** A run that is promised and not on record: it waits in the queue, or will never begin. */
 export type UnbegunRun = { readonly type: "queued"; readonly threadId: ThreadId } | { readonly type: "never"; readonly error: AwakenError };
 
+/** Of a run that is ended from its record. */
+export interface EndingHolding extends Holding {
+  /** For when the end is on record: runs that it waited for, and that are at work, are told to stop. Never rejects. */
+  stopBelow(): Promise<void>;
+}
+
 /** How runs of this process hold their threads against other processes. Absent where nobody else can get at them. */
 export interface Holds {
   /** What rides in the commits of the run; `given` is that of a dispatch which was claimed for it. The end of one that is awaited here wakes nobody. */
@@ -52,7 +58,7 @@ export interface Holds {
    */
   keep(run: Pick<RunRecord, "runId" | "threadId">, decisions: readonly AddressedDecision[]): Promise<boolean>;
   /** For whoever ends a run from its records: those who wait for it, and whom it waited for, hear of it in the same commit. */
-  endingOf(run: RunRecord): Promise<Holding>;
+  endingOf(run: RunRecord): Promise<EndingHolding>;
   /** What became of a run that has no record. Undefined: nobody promised it. */
   unbegun(runId: RunId): Promise<UnbegunRun | undefined>;
   /** Somebody holds the thread. Resolves when he does not any more, since he is gone; else `thread_already_running`. */

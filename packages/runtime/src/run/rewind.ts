@@ -130,11 +130,11 @@ async function takeOut(parts: RunParts, thread: ThreadId, id: MessageId): Promis
     } catch (thrown) {
       isUnsure ||= hasCode(thrown, "commit_unknown");
       const isThere = isUnsure && (await records.messages.load(thread, [by])).length > 0;
-      if (isThere) return told(cut, left);
+      if (isThere) return tell(cut, left);
       if (tries === MAX_COMMIT_ATTEMPTS || !(isUnsure || hasCode(thrown, "version_conflict"))) throw thrown;
       continue;
     }
-    return told(cut, left);
+    return tell(cut, left);
   }
 }
 
@@ -155,11 +155,11 @@ async function write(parts: RunParts, store: CommitStore, read: ThreadHead, left
 
 const hasCode = (thrown: unknown, code: string): boolean => AwakenError.is(thrown) && thrown.code === code;
 
-const told = ({ from, taken }: Cut, left: readonly Left[]): Rewound => ({
-  message: from.message,
-  taken: taken.map(({ message }) => message),
-  cancelled: left.map(({ run }) => run.runId),
-});
+/** It is on record. */
+async function tell({ from, taken }: Cut, left: readonly Left[]): Promise<Rewound> {
+  for (const { holding } of left) await holding?.stopBelow();
+  return { message: from.message, taken: taken.map(({ message }) => message), cancelled: left.map(({ run }) => run.runId) };
+}
 
 /** Beside the latest run of the thread, whose record stays as it is. */
 async function append(parts: RunParts, store: CommitStore, head: ThreadHead, { rows, event }: Taking): Promise<void> {

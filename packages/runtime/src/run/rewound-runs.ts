@@ -13,7 +13,6 @@ import {
 } from "@awaken/contract";
 import { type LedgerEntry, MAX_LIMIT, type Page, type RunPosition, type ThreadHead } from "@awaken/contract/store";
 import type { News } from "../commit/compose.ts";
-import type { Holding } from "../commit/holding.ts";
 import { type OpenEntry, RunLedger } from "../commit/run-ledger.ts";
 import { abandonCall } from "../loop/abandon-calls.ts";
 import { lateResult } from "../loop/closing-messages.ts";
@@ -21,6 +20,7 @@ import { endNews, type OpenRunRecord } from "../loop/end-news.ts";
 import { closeCall } from "../loop/lost-call.ts";
 import { closedTicket } from "../state/closed-ticket.ts";
 import { storedCalls, toolCallStates } from "../state/tool-call-states.ts";
+import type { EndingHolding } from "./holds.ts";
 import type { RunParts } from "./run-parts.ts";
 
 const isOpenRun = (run: RunRecord): run is OpenRunRecord => run.status === "running" || run.status === "waiting";
@@ -50,7 +50,7 @@ export interface Left {
   readonly run: OpenRunRecord;
   readonly entries: readonly OpenEntry[];
   /** Undefined: nobody waits for it elsewhere, nor it for others. */
-  readonly holding: Holding | undefined;
+  readonly holding: EndingHolding | undefined;
 }
 
 export async function readLeft(parts: RunParts, thread: ThreadId): Promise<readonly Left[]> {

@@ -35,8 +35,8 @@ export async function closeLeft(leaving: Leaving): Promise<void> {
   const { scopeId, ids, clock } = handles;
   const { holding } = asked.order;
   const loaded = await loadThread(records, resumeOrder(left, []), leaving.plan.agent.id, leaving.seldom);
-  // The run that begins knows those that calls wait for; of a step that was cut off, and of a call with several, the records do.
-  const hasBegun = left.status === "running" || holding?.isAbandoning === true;
+  // The run that begins knows those that calls wait for; of a step that was cut off, and of calls that wait for something else or for several, the records do.
+  const hasBegun = left.status === "running" || left.usageBelow !== undefined || holding?.isAbandoning === true;
   if (hasBegun) await holding?.abandonBelow?.(left.runId);
   const by = input.find((message) => message.role === "user")?.id ?? input[0]?.id ?? messageId(asked.runId);
   const landing = new Landing({
