@@ -60,7 +60,6 @@ export class Abandoned {
   readonly #ids = new Set<RunId>();
   readonly #stop: (id: RunId) => Promise<void>;
 
-  /** `stop` must not reject. */
   constructor(stop: (id: RunId) => Promise<void>) {
     this.#stop = stop;
   }
@@ -79,6 +78,7 @@ export class Abandoned {
     const said = new Set(outbound.map(({ id }) => id));
     const told = [...this.#ids].filter((id) => said.has(keyOf(id)));
     for (const id of told) this.#ids.delete(id);
-    for (const id of told) await this.#stop(id);
+    // It is on record: whatever throws here, a logger too, does not take that back.
+    await Promise.allSettled(told.map((id) => this.#stop(id)));
   }
 }

@@ -31,7 +31,7 @@ interface DeadEnd {
 }
 
 async function stopAll({ holdInit }: Ender, runs: readonly RunId[]): Promise<void> {
-  for (const id of runs) await holdInit.stop(id);
+  await Promise.allSettled(runs.map((id) => holdInit.stop(id)));
 }
 
 /** Ends one that was tried for the last time, with what it has begun. */

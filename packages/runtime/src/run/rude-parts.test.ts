@@ -100,7 +100,6 @@ describe("parts that break their promises", () => {
     const warn = () => {
       if (isBroken) throw new Error("log broken");
     };
-    const errors: string[] = [];
     const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
     const { runtime, models } = team(
       {
@@ -111,7 +110,7 @@ describe("parts that break their promises", () => {
         store: { ...inner, runs: { ...inner.runs, load } },
         tools: [pay],
         workers: false,
-        log: { warn, error: (line) => void errors.push(line) },
+        log: { warn, error() {} },
       },
     );
     const waiting = await runtime.run({ agent: "lead", thread: "t", input: "go" });
@@ -122,7 +121,6 @@ describe("parts that break their promises", () => {
     isBroken = false;
     expect(await runtime.run({ thread: "t", input: "and now?" })).toMatchObject({ text: "well" });
     expect(JSON.stringify(models["lead"]?.requests[1]?.messages)).toContain("the run ended before there was a decision");
-    expect(errors).toEqual(["runs could not be told to stop: log broken"]);
     await runtime.close();
   });
 

@@ -92,6 +92,12 @@ describe("between nodes", () => {
     );
   });
 
+  test("what was wanted of a run before a node listened is told to it when it does, as far as nobody took it", async () => {
+    await store.commit(append(0, [user("m1")], { run: runs.running({ updatedAt: 2 }) }));
+    await peer.wishes.append({ type: "cancel", threadId: T1, runId: R1, wishId: "x1" });
+    expect(await take(store.queue.hints(soon()), 1)).toEqual([{ type: "wake", scopeId: "default", threadId: T1, runId: R1 }]);
+  });
+
   test("what one commit tells of is one message to the other nodes, and what is too much for one is several", async () => {
     const client = new pg.Client(await serverUrl());
     await client.connect();

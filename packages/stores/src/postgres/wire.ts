@@ -6,6 +6,7 @@ import { bellKey, type Log } from "../sql/event-log.ts";
 import { type Bell, Bells, type Channels, createChannels, type Ringer, type ScopedConfigKey } from "../sql/listeners.ts";
 import type { Connections } from "./connections.ts";
 import type { PgClient } from "./driver.ts";
+import { missedHints } from "./missed-hints.ts";
 
 /** What one process tells the others. */
 type Notice =
@@ -201,6 +202,19 @@ export class Wire {
     // What was told before this moment went past us.
     this.#channels.bells.ringAll();
     this.#followers.ringAll();
+    // Best effort, as hints are: whoever holds a run also looks when he renews its lease.
+    await this.#hintMissed().catch(ignore);
+  }
+
+  async #hintMissed(): Promise<void> {
+    const client = await this.#connections.take();
+    let missed: readonly ScopedHint[] | undefined;
+    try {
+      missed = await missedHints(client, this.#connections.schema);
+    } finally {
+      client.release(missed === undefined);
+    }
+    for (const hint of missed) this.#channels.hints.send(hint);
   }
 
   #reconnect(): void {
