@@ -203,14 +203,14 @@ export function finish(ctx: RunContext, end: Termination | Elsewhere): Late<Loop
   const given = end.type === "elsewhere" ? end.termination : end;
   const hasBegun = mayWaitBelow(ctx) || ctx.tasks.hasOutbox || ctx.tasks.hasAny || hasOpenCalls(ctx);
   return whenThere(hasBegun ? endBegun(ctx, given, isElsewhere) : undefined, () =>
-    whenThere(closeRun(ctx, given), (termination) =>
+    whenThere(endLifecycle(ctx, given), (termination) =>
       whenThere(ticketsLeft(ctx), (tickets) => putEndOnRecord(ctx, runEnd(ctx, termination, tickets), isElsewhere)),
     ),
   );
 }
 
 /** Lifecycle and hooks. Gives what the run came to. */
-function closeRun(ctx: RunContext, given: Termination): Late<Termination> {
+function endLifecycle(ctx: RunContext, given: Termination): Late<Termination> {
   if (isOver(ctx, given) && ctx.state.get(runLifecycle)?.status !== "done")
     ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
   const termination = ctx.state.get(runLifecycle)?.termination ?? given;
