@@ -221,10 +221,11 @@ const STAGES: readonly ((beginning: Beginning) => Late<Termination | void>)[] = 
     // Decided ones, too: somebody may have been quicker than this.
     const isSuspended = hasSuspended(ctx) || hasNext(ctx);
     const opening = openTasks(ctx, before?.waitingReason === "awaiting-tasks", !isSuspended);
-    return isSuspended ? whenThere(opening, () => suspend(ctx)) : opening;
+    if (isSuspended) return whenThere(opening, () => suspend(ctx));
+    if (!ctx.isContinuation) return opening;
+    // What was said behind its tickets, or before it was cut: it is between two steps.
+    return whenThere(opening, (awaits) => awaits ?? whenThere(crossBoundary(ctx, "next-step"), () => undefined));
   },
-  // What was said behind its tickets, or before it was cut: it is between two steps.
-  ({ ctx }) => (ctx.isContinuation ? whenThere(crossBoundary(ctx, "next-step"), () => undefined) : undefined),
 ];
 
 function toFirstStep(beginning: Beginning, from = 0): Late<Termination | undefined> {
